@@ -7,7 +7,7 @@ import { z } from "zod";
 import {
   connect,
   connectOld,
-  patience,
+  pollOptions,
   post,
   startTestGateway,
   type TestGateway,
@@ -146,7 +146,7 @@ describe("a connection that all calls share", () => {
   async function begin(gateway: TestGateway, client: Client): Promise<() => Promise<void>> {
     const controller = new AbortController();
     const call = client.callTool(long, { signal: controller.signal }).catch(() => {});
-    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(1);
+    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, pollOptions).toBe(1);
     return async () => {
       controller.abort();
       await call;
@@ -228,7 +228,7 @@ describe("a call that waits for input from a modern client", () => {
   test("cancels a parked call if the client does not return", async () => {
     const gateway = await startWaiting({ inputMs: 50 });
     const { result } = await call(gateway);
-    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(0);
+    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, pollOptions).toBe(0);
     expect((await call(gateway, { requestState: result?.requestState })).error?.code).toBe(-32_602);
   });
 
@@ -236,7 +236,7 @@ describe("a call that waits for input from a modern client", () => {
     const gateway = await startWaiting({ parkedCalls: 1 });
     expect((await call(gateway)).result?.resultType).toBe("input_required");
     expect((await call(gateway)).error?.code).toBe(-32_000);
-    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(1);
+    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, pollOptions).toBe(1);
   });
 });
 
@@ -297,12 +297,12 @@ describe("a server of both eras whose tool sends requests to its client", () => 
 
   test("uses the modern era by default with a server that supports both", async () => {
     const gateway = await startTestGateway({ one: { type: "http", url: await serveBoth(makeSampling) } });
-    await expect.poll(() => gateway.gateway.servers()[0]?.protocolVersion, patience).toBe("2026-07-28");
+    await expect.poll(() => gateway.gateway.servers()[0]?.protocolVersion, pollOptions).toBe("2026-07-28");
   });
 
   test("reports to a legacy server that the user of a modern client declined, and its tool ends", async () => {
     const gateway = await startTestGateway({ one: { type: "http", url: await serveLegacy(makeSampling) } });
-    await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);
+    await expect.poll(() => gateway.gateway.servers()[0]?.tools, pollOptions).toBe(1);
     const capabilities = { sampling: {} };
     const call = (more: object): ReturnType<typeof request> =>
       request(gateway, "tools/call", { name: "one__ask", arguments: {}, ...more }, { capabilities });
@@ -317,7 +317,7 @@ describe("a server of both eras whose tool sends requests to its client", () => 
 
   test("returns the protocol's error to a modern client that does not support the request [TS-D-EXT-8]", async () => {
     const gateway = await startTestGateway({ one: { type: "http", url: await serveLegacy(makeSampling) } });
-    await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);
+    await expect.poll(() => gateway.gateway.servers()[0]?.tools, pollOptions).toBe(1);
     const response = await post(
       gateway,
       {

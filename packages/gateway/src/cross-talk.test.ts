@@ -2,7 +2,7 @@ import type { Client } from "@modelcontextprotocol/client";
 import { McpServer } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { connect, patience, startTestGateway } from "./gateway.test.helper.js";
+import { connect, pollOptions, startTestGateway } from "./gateway.test.helper.js";
 import { eventOf, serveRaw } from "./raw-server.test.helper.js";
 import { everything, type MakeServer, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
@@ -58,7 +58,7 @@ test("delivers every response, progress and server request of many concurrent ca
     child: { command: process.execPath, args: [everything, "stdio"] },
   });
   // A call waits only briefly for its server to connect.
-  await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), patience).toBe(true);
+  await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), pollOptions).toBe(true);
   const seen: string[] = [];
   let progress = 0;
   // All requests to clients are open at once, too.
@@ -125,15 +125,17 @@ test("delivers messages on the stream of an ended call to no client", async () =
       return { action: "accept" };
     });
   });
-  await expect.poll(server.listening, patience).toBe(1);
+  await expect.poll(server.listening, pollOptions).toBe(1);
   // The other client has a call in flight, so the request could be sent to it by mistake.
   const held = other.callTool({ name: "raw__echo", arguments: { isHeld: true } });
-  await expect.poll(() => late, patience).toBeDefined();
+  await expect.poll(() => late, pollOptions).toBeDefined();
   const caller = await connect(gateway, "legacy");
   await caller.callTool({ name: "raw__echo", arguments: {} });
-  await expect.poll(() => server.seen.some(({ id, method }) => id === 7 && method === undefined), patience).toBe(true);
+  await expect
+    .poll(() => server.seen.some(({ id, method }) => id === 7 && method === undefined), pollOptions)
+    .toBe(true);
   server.say(say("for all"));
-  await expect.poll(() => received, patience).toContain("for all");
+  await expect.poll(() => received, pollOptions).toContain("for all");
   late?.();
   await held;
   expect(received).toEqual(["for all"]);

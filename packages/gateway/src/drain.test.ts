@@ -4,7 +4,7 @@ import { z } from "zod";
 import {
   configurationOf,
   connect,
-  patience,
+  pollOptions,
   startTestGateway,
   type TestGateway,
   textOf,
@@ -13,7 +13,7 @@ import { pipes, serveHolding } from "./holding-servers.test.helper.js";
 import { modernListener, serve, serveModern } from "./tool-servers.test.helper.js";
 
 /** Waits for the list of a new server, however busy the machine is. */
-const patient = { listMs: patience.timeout };
+const slowLists = { listMs: pollOptions.timeout };
 const call = (name: string) => ({ name, arguments: {} });
 const form = { type: "object" as const, properties: {} };
 const eliciting = { capabilities: { elicitation: { form: {} } } };
@@ -39,25 +39,25 @@ function objectsOf({ gateway: { registry } }: TestGateway): readonly number[] {
 }
 
 async function ready({ gateway }: TestGateway): Promise<void> {
-  await expect.poll(() => gateway.servers().every(({ tools }) => tools !== undefined), patience).toBe(true);
+  await expect.poll(() => gateway.servers().every(({ tools }) => tools !== undefined), pollOptions).toBe(true);
 }
 
 describe.each(["legacy", "modern"] as const)("a call in flight on a %s server that is changed", (era) => {
   test("continues a call on the old server, with progress, while new calls reach the replacement at once", async () => {
     const [old, fresh] = [await serveHolding("old", era), await serveHolding("new", era)];
-    const gateway = await startTestGateway({ hold: old.entry }, { limits: patient });
+    const gateway = await startTestGateway({ hold: old.entry }, { limits: slowLists });
     await ready(gateway);
     const before = objectsOf(gateway);
     const client = await connect(gateway, era);
     const received: number[] = [];
     const first = client.callTool(call("hold__hold"), { onprogress: ({ progress }) => void received.push(progress) });
-    await expect.poll(() => old.held.length, patience).toBe(1);
+    await expect.poll(() => old.held.length, pollOptions).toBe(1);
 
     await gateway.gateway.reload([configurationOf({ hold: fresh.entry })]);
     const second = client.callTool(call("hold__hold"));
-    await expect.poll(() => fresh.held.length, patience).toBe(1);
+    await expect.poll(() => fresh.held.length, pollOptions).toBe(1);
     await old.held[0]?.progress(7);
-    await expect.poll(() => received, patience).toEqual([7]);
+    await expect.poll(() => received, pollOptions).toEqual([7]);
     expect(objectsOf(gateway)).toEqual(before.map((count) => count + 1));
     const { channel } = await gateway.gateway.registry.getTopChannels();
     const trace = channel.flatMap(({ data }) => data?.trace?.events.map(({ description }) => description) ?? []);
@@ -65,8 +65,8 @@ describe.each(["legacy", "modern"] as const)("a call in flight on a %s server th
     old.held[0]?.release();
     expect(textOf(await first)).toBe("old");
 
-    await expect.poll(() => objectsOf(gateway), patience).toEqual(before);
-    await expect.poll(() => [...old.sockets].every(({ destroyed }) => destroyed), patience).toBe(true);
+    await expect.poll(() => objectsOf(gateway), pollOptions).toEqual(before);
+    await expect.poll(() => [...old.sockets].every(({ destroyed }) => destroyed), pollOptions).toBe(true);
     fresh.held[0]?.release();
     expect(textOf(await second)).toBe("new");
     // The end of the old server is not reported as a state of the new one.
@@ -76,19 +76,19 @@ describe.each(["legacy", "modern"] as const)("a call in flight on a %s server th
 
   test("cancels a call on the old server if its client cancels it, and leaves no object of that server", async () => {
     const old = await serveHolding("old", era);
-    const gateway = await startTestGateway({ hold: old.entry }, { limits: patient });
+    const gateway = await startTestGateway({ hold: old.entry }, { limits: slowLists });
     await ready(gateway);
     const client = await connect(gateway, era);
     const controller = new AbortController();
     const cancelled = expect(client.callTool(call("hold__hold"), { signal: controller.signal })).rejects.toThrow();
-    await expect.poll(() => old.held.length, patience).toBe(1);
+    await expect.poll(() => old.held.length, pollOptions).toBe(1);
     await gateway.gateway.reload([]);
     expect(objectsOf(gateway)).toEqual([1, 1]);
     expect(old.held[0]?.signal.aborted).toBe(false);
     controller.abort();
     await cancelled;
-    await expect.poll(() => old.held[0]?.signal.aborted, patience).toBe(true);
-    await expect.poll(() => objectsOf(gateway), patience).toEqual([0, 0]);
+    await expect.poll(() => old.held[0]?.signal.aborted, pollOptions).toBe(true);
+    await expect.poll(() => objectsOf(gateway), pollOptions).toEqual([0, 0]);
   });
 });
 
@@ -99,24 +99,24 @@ test("keeps each call with its own server through consecutive reloads", async ()
     await serveHolding("2", "modern"),
   ];
   const [first] = servers;
-  const gateway = await startTestGateway({ hold: first?.entry }, { limits: patient });
+  const gateway = await startTestGateway({ hold: first?.entry }, { limits: slowLists });
   const client = await connect(gateway, "modern");
   const calls = [];
   for (const { entry, held } of servers) {
     await gateway.gateway.reload([configurationOf({ hold: entry })]);
     calls.push(client.callTool(call("hold__hold")));
-    await expect.poll(() => held.length, patience).toBe(1);
+    await expect.poll(() => held.length, pollOptions).toBe(1);
   }
   // This reload changes nothing, and ends nothing.
   await gateway.gateway.reload([configurationOf({ hold: servers[2]?.entry })]);
   expect(objectsOf(gateway)).toEqual([3, 3]);
   for (const { held } of servers) held[0]?.release();
   expect((await Promise.all(calls)).map(textOf)).toEqual(["0", "1", "2"]);
-  await expect.poll(() => objectsOf(gateway), patience).toEqual([1, 1]);
+  await expect.poll(() => objectsOf(gateway), pollOptions).toEqual([1, 1]);
 });
 
 test("keeps a removed process running until its client has responded to its request, even if it is added again meanwhile", async () => {
-  const gateway = await startTestGateway({ pipes }, { limits: patient });
+  const gateway = await startTestGateway({ pipes }, { limits: slowLists });
   const { promise: hasResponded, resolve: respond } = deferred();
   let questions = 0;
   const client = await connect(gateway, "legacy", eliciting, (prepared) =>
@@ -129,7 +129,7 @@ test("keeps a removed process running until its client has responded to its requ
   const pidOf = async (tool: string) => Number(textOf(await client.callTool(call(tool))));
   const old = await pidOf("pipes__pid");
   const asking = pidOf("pipes__ask");
-  await expect.poll(() => questions, patience).toBe(1);
+  await expect.poll(() => questions, pollOptions).toBe(1);
 
   await gateway.gateway.reload([]);
   await expect(client.callTool(call("pipes__pid"))).rejects.toThrow(/Tool "[^"]+" does not exist/);
@@ -139,12 +139,12 @@ test("keeps a removed process running until its client has responded to its requ
   expect(isAlive(old)).toBe(true);
   respond();
   expect(await asking).toBe(old);
-  await expect.poll(() => isAlive(old), patience).toBe(false);
+  await expect.poll(() => isAlive(old), pollOptions).toBe(false);
   expect(await pidOf("pipes__pid")).toBe(fresh);
 });
 
 describe("a call that does not end in time", () => {
-  const limits = { ...patient, drainMs: 50 };
+  const limits = { ...slowLists, drainMs: 50 };
   const changed = /"slow" was changed in the configuration during tools\/call\. .* within 50 ms .* drainMs/;
 
   test.each(["legacy", "modern"] as const)(
@@ -158,13 +158,13 @@ describe("a call that does not end in time", () => {
         message: expect.stringMatching(changed),
         data: { reason: "CONNECTION_CLOSED" },
       });
-      await expect.poll(() => old.held.length, patience).toBe(1);
+      await expect.poll(() => old.held.length, pollOptions).toBe(1);
       await gateway.gateway.reload([configurationOf({ slow: fresh.entry })]);
       const second = client.callTool(call("slow__hold"));
       await failed;
-      await expect.poll(() => old.held[0]?.signal.aborted, patience).toBe(true);
-      await expect.poll(() => objectsOf(gateway), patience).toEqual([1, 1]);
-      await expect.poll(() => fresh.held.length, patience).toBe(1);
+      await expect.poll(() => old.held[0]?.signal.aborted, pollOptions).toBe(true);
+      await expect.poll(() => objectsOf(gateway), pollOptions).toEqual([1, 1]);
+      await expect.poll(() => fresh.held.length, pollOptions).toBe(1);
       fresh.held[0]?.release();
       expect(textOf(await second)).toBe("new");
     },
@@ -175,11 +175,11 @@ describe("a call that does not end in time", () => {
     const client = await connect(gateway, "modern");
     const pid = Number(textOf(await client.callTool(call("slow__pid"))));
     const failed = expect(client.callTool(call("slow__never"))).rejects.toThrow(/"slow" was removed .* was cancelled/);
-    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(1);
+    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, pollOptions).toBe(1);
     await gateway.gateway.reload([]);
     await failed;
-    await expect.poll(() => isAlive(pid), patience).toBe(false);
-    await expect.poll(() => objectsOf(gateway), patience).toEqual([0, 0]);
+    await expect.poll(() => isAlive(pid), pollOptions).toBe(false);
+    await expect.poll(() => objectsOf(gateway), pollOptions).toEqual([0, 0]);
   });
 
   const ask = {
@@ -206,7 +206,7 @@ describe("a call that does not end in time", () => {
       const client = await connect(gateway, mode, eliciting, (prepared) =>
         prepared.setRequestHandler("elicitation/create", async () => {
           asked.resolve();
-          await expect.poll(isEnded, patience).toBe(true);
+          await expect.poll(isEnded, pollOptions).toBe(true);
           return { action: "accept", content: {} };
         }),
       );
@@ -220,13 +220,13 @@ describe("a call that does not end in time", () => {
 
 test("closes draining servers with the gateway, and leaves neither object nor process", async () => {
   const old = await serveHolding("old", "legacy");
-  const gateway = await startTestGateway({ hold: old.entry, pipes }, { limits: patient });
+  const gateway = await startTestGateway({ hold: old.entry, pipes }, { limits: slowLists });
   const client = await connect(gateway, "legacy");
   const pid = Number(textOf(await client.callTool(call("pipes__pid"))));
   const calls = [client.callTool(call("hold__hold")), client.callTool(call("pipes__never"))];
   const ended = calls.map((one) => expect(one).rejects.toThrow());
   await expect
-    .poll(() => gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight), patience)
+    .poll(() => gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight), pollOptions)
     .toEqual([1, 1]);
   await gateway.gateway.reload([]);
   expect(objectsOf(gateway)).toEqual([2, 2]);
@@ -260,13 +260,13 @@ test("refuses a call whose server is removed during the lookup with that reason"
   });
   const gateway = await startTestGateway(
     { late: { type: "http", url: `http://127.0.0.1:${port}/mcp` } },
-    { limits: patient },
+    { limits: slowLists },
   );
   const client = await connect(gateway, "legacy");
   const reading = client.readResource({ uri: "late://page" });
-  await expect.poll(() => [reads, lists], patience).toEqual([1, 1]);
+  await expect.poll(() => [reads, lists], pollOptions).toEqual([1, 1]);
   const late = expect(client.callTool(call("late__hello"))).rejects.toThrow(/"late" was just removed .* Call again\./);
-  await expect.poll(() => metricInFlight(gateway), patience).toBe(2);
+  await expect.poll(() => metricInFlight(gateway), pollOptions).toBe(2);
   await gateway.gateway.reload([]);
   isListed.resolve();
   await late;

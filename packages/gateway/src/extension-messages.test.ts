@@ -1,7 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { connect, patience, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { connect, pollOptions, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { type MakeServer, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 const id = "example.com/notes";
@@ -54,7 +54,7 @@ async function connectListening(
 }
 
 const isReady = (gateway: Awaited<ReturnType<typeof startTestGateway>>) =>
-  expect.poll(() => gateway.gateway.servers().every(({ tools }) => tools !== undefined), patience).toBe(true);
+  expect.poll(() => gateway.gateway.servers().every(({ tools }) => tools !== undefined), pollOptions).toBe(true);
 
 describe("unknown extension notifications from servers [TS-D-EXT-10]", () => {
   test.each([
@@ -91,7 +91,7 @@ describe("unknown extension notifications from servers [TS-D-EXT-10]", () => {
     const notification = { method: "notifications/example/changed", params: { at: 1, _meta } };
     await made.at(-1)?.server.notification(notification as never);
     for (const { received } of listening)
-      await expect.poll(() => received, patience).toEqual([{ at: 1, _meta: { "example.com/kept": 1 } }]);
+      await expect.poll(() => received, pollOptions).toEqual([{ at: 1, _meta: { "example.com/kept": 1 } }]);
     // What follows arrives after it.
     await plain.client.callTool({ name: "one__work", arguments: { mark: "c" } });
     expect(plain.received).not.toContainEqual(expect.objectContaining({ at: 1 }));
@@ -154,9 +154,9 @@ describe("unknown extension notifications from clients [TS-D-EXT-10]", () => {
     const notify = (given: object) =>
       client.notification({ method: "notifications/example/changed", params: given } as never);
     await notify({ at: 1 });
-    await expect.poll(() => [one, two], patience).toEqual([[{ at: 1 }], [{ at: 1 }]]);
+    await expect.poll(() => [one, two], pollOptions).toEqual([[{ at: 1 }], [{ at: 1 }]]);
     await notify({ name: "two__work" });
-    await expect.poll(() => two, patience).toEqual([{ at: 1 }, { name: "work" }]);
+    await expect.poll(() => two, pollOptions).toEqual([{ at: 1 }, { name: "work" }]);
     expect(one).toEqual([{ at: 1 }]);
     expect(other).toEqual([]);
   });
@@ -169,7 +169,7 @@ describe("unknown extension notifications from clients [TS-D-EXT-10]", () => {
       await isReady(gateway);
       const { client } = await connectListening(gateway, mode);
       await client.notification({ method: "notifications/example/changed", params: { mode } } as never);
-      await expect.poll(() => seen, patience).toEqual([{ mode }]);
+      await expect.poll(() => seen, pollOptions).toEqual([{ mode }]);
     },
   );
 
@@ -191,7 +191,7 @@ describe("unknown extension notifications from clients [TS-D-EXT-10]", () => {
       await isReady(gateway);
       const { client } = await connectListening(gateway, mode);
       await client.notification({ method: "notifications/example/changed", params: { mode } } as never);
-      await expect.poll(() => posted, patience).toMatchObject([{ params: { mode } }]);
+      await expect.poll(() => posted, pollOptions).toMatchObject([{ params: { mode } }]);
     },
   );
 
@@ -206,7 +206,7 @@ describe("unknown extension notifications from clients [TS-D-EXT-10]", () => {
     const changed = (from: string) => ({ method: "notifications/example/changed", params: { from } }) as never;
     await plain.notification(changed("plain"));
     await client.notification(changed("declaring"));
-    await expect.poll(() => seen, patience).toEqual([{ from: "declaring" }]);
+    await expect.poll(() => seen, pollOptions).toEqual([{ from: "declaring" }]);
   });
 });
 

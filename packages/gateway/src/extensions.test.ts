@@ -4,7 +4,7 @@ import { memorySkillFiles, SkillsExtension } from "@modelcontextprotocol/server/
 import { metaKeys } from "@wirescope/tool-server/internal";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { connect, patience, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { connect, pollOptions, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { serveRaw } from "./raw-server.test.helper.js";
 import { tasksExtension } from "./task-servers.test.helper.js";
 import { type MakeServer, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
@@ -46,7 +46,7 @@ describe("the origin of items [TS-D-EXT-11]", () => {
   test("a client that declares the extension receives the server of each item, and the server's own name for it", async () => {
     const [one, two] = [await serveModern(make), await serveLegacy(make)];
     const gateway = await startTestGateway({ one: { type: "http", url: one }, two: { type: "http", url: two } });
-    await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), patience).toBe(true);
+    await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), pollOptions).toBe(true);
     const client = await connect(gateway, "modern", { capabilities: { extensions: { "io.wirescope/origin": {} } } });
     const { tools } = await client.listTools();
     expect(originsOf(tools)).toEqual([
@@ -68,7 +68,7 @@ describe("the origin of items [TS-D-EXT-11]", () => {
   test("other clients receive the items as their servers define them", async () => {
     const gateway = await startTestGateway({ one: { type: "http", url: await serveModern(make) } });
     const client = await connect(gateway, "modern");
-    await expect.poll(async () => (await client.listPrompts()).prompts.length, patience).toBe(1);
+    await expect.poll(async () => (await client.listPrompts()).prompts.length, pollOptions).toBe(1);
     expect(originsOf((await client.listPrompts()).prompts)).toEqual([undefined]);
     expect(originsOf((await client.listResources()).resources)).toEqual([undefined, undefined]);
   });
@@ -83,7 +83,9 @@ describe("extensions in capabilities [TS-D-EXT-1]", () => {
         makeExtended({ "example.com/a": { modes: ["x", "y"], nested: { second: 2 } }, "example.com/b": {} }),
       );
       const gateway = await startTestGateway({ one: { type: "http", url: one }, two: { type: "http", url: two } });
-      await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), patience).toBe(true);
+      await expect
+        .poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), pollOptions)
+        .toBe(true);
       const client = await connect(gateway, mode);
       expect(client.getServerCapabilities()?.extensions).toEqual({
         "example.com/a": { modes: ["x", "y"], nested: { first: 1, second: 2 } },
@@ -149,7 +151,7 @@ describe.each(["modern", "legacy"] as const)("apps with a %s client [TS-D-EXT-5]
   test("reads apps of two servers with the same URI, which no server lists", async () => {
     const [one, two] = [await serveModern(makeApp("one")), await serveLegacy(makeApp("two"))];
     const gateway = await startTestGateway({ one: { type: "http", url: one }, two: { type: "http", url: two } });
-    await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), patience).toEqual([2, 2]);
+    await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), pollOptions).toEqual([2, 2]);
     const client = await connect(gateway, mode, showing);
     const { tools } = await client.listTools();
     for (const mark of ["one", "two"]) {
@@ -163,7 +165,7 @@ describe.each(["modern", "legacy"] as const)("apps with a %s client [TS-D-EXT-5]
   test("forwards the domains and permissions that an app declares unchanged, also under another URI", async () => {
     const [one, two] = [await serveModern(makeApp("one")), await serveLegacy(makeApp("two"))];
     const gateway = await startTestGateway({ one: { type: "http", url: one }, two: { type: "http", url: two } });
-    await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), patience).toEqual([2, 2]);
+    await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), pollOptions).toEqual([2, 2]);
     const client = await connect(gateway, mode, showing);
     await client.listTools();
     for (const mark of ["one", "two"]) {
@@ -174,7 +176,7 @@ describe.each(["modern", "legacy"] as const)("apps with a %s client [TS-D-EXT-5]
 
   test("an app calls a tool by the server's own name, and keeps its URI if no other server has the same", async () => {
     const gateway = await startTestGateway({ one: { type: "http", url: await serveModern(makeApp("one")) } });
-    await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(2);
+    await expect.poll(() => gateway.gateway.servers()[0]?.tools, pollOptions).toBe(2);
     const client = await connect(gateway, mode, showing);
     const { tools } = await client.listTools();
     expect(tools.map(appOf)).toEqual(["ui://view/main.html", "ui://view/main.html"]);
@@ -185,7 +187,7 @@ describe.each(["modern", "legacy"] as const)("apps with a %s client [TS-D-EXT-5]
 
   test("a client that shows no apps is not offered tools for apps only, and cannot omit the prefix", async () => {
     const gateway = await startTestGateway({ one: { type: "http", url: await serveModern(makeApp("one")) } });
-    await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(2);
+    await expect.poll(() => gateway.gateway.servers()[0]?.tools, pollOptions).toBe(2);
     const client = await connect(gateway, mode);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["one__show"]);
     await expect(client.callTool({ name: "show", arguments: {} })).rejects.toThrow("does not exist");
@@ -200,7 +202,7 @@ describe.each(["modern", "legacy"] as const)("apps with a %s client [TS-D-EXT-5]
       },
       { servers: { "view-*": { prefix: "never" } } },
     );
-    await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), patience).toEqual([2, 2, 2]);
+    await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), pollOptions).toEqual([2, 2, 2]);
     const client = await connect(gateway, mode, showing);
     const names = (await client.listTools()).tools.map(({ name }) => name);
     expect(names).toEqual(["show", "refresh_one", "refresh_two", "other__show", "other__refresh_other"]);
@@ -217,7 +219,7 @@ describe.each(["modern", "legacy"] as const)("apps with a %s client [TS-D-EXT-5]
       },
       { servers: { one: { prefix: "never" } } },
     );
-    await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), patience).toEqual([2, 2]);
+    await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), pollOptions).toEqual([2, 2]);
     const client = await connect(gateway, mode, showing);
     const names = (await client.listTools()).tools.map(({ name }) => name);
     expect(names).toEqual(["show", "refresh_one", "two__show", "two__refresh_two"]);
@@ -249,7 +251,7 @@ describe.each(["modern", "legacy"] as const)("skills with a %s client [TS-D-EXT-
     };
     const entries = Object.entries(urls).map(([name, url]) => [name, { type: "http", url }]);
     const gateway = await startTestGateway(Object.fromEntries(entries));
-    await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), patience).toBe(true);
+    await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), pollOptions).toBe(true);
     const skills = new SkillsClient(await connect(gateway, mode));
     expect(skills.supported).toBe(true);
     const list = await skills.list();
@@ -284,7 +286,7 @@ test("[TS-D-EXT-6] does not send reads of another server's resources to a server
     ...readOf("genuine"),
   });
   const gateway = await startTestGateway({ evil: evil.entry, good: good.entry });
-  await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), patience).toBe(true);
+  await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), pollOptions).toBe(true);
   const client = await connect(gateway, "modern", showing);
   await client.listTools();
   for (const uri of ["file:///a", "file:///b", "skill://c"]) {
@@ -318,7 +320,9 @@ describe("unknown extension methods [TS-D-EXT-7]", () => {
         one: { type: "http", url: await serveModern(makeNotes("one")) },
         plain: { type: "http", url: await serveModern(makeExtended({})) },
       });
-      await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), patience).toBe(true);
+      await expect
+        .poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), pollOptions)
+        .toBe(true);
       const client = await connect(gateway, mode);
       expect(await client.request({ method: "example/notes", params: {} }, result)).toMatchObject({ mark: "one" });
       const unknown = client.request({ method: "example/other", params: {} }, result);
@@ -333,7 +337,7 @@ describe("unknown extension methods [TS-D-EXT-7]", () => {
         one: { type: "http", url: await serveModern(makeNotes("one")) },
         two: { type: "http", url: await serveModern(makeNotes("two")) },
       });
-      await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), patience).toEqual([1, 1]);
+      await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), pollOptions).toEqual([1, 1]);
       const client = await connect(gateway, mode);
       const named = client.request({ method: "example/notes", params: { name: "two__note" } }, result);
       expect(await named).toMatchObject({ mark: "two", name: "note" });
@@ -344,7 +348,7 @@ describe("unknown extension methods [TS-D-EXT-7]", () => {
   test("refuses an unknown method if no server declares an extension", async () => {
     const url = await serveModern(makeExtended({}));
     const gateway = await startTestGateway({ plain: { type: "http", url } });
-    await expect.poll(() => gateway.gateway.servers()[0]?.state, patience).toBe("READY");
+    await expect.poll(() => gateway.gateway.servers()[0]?.state, pollOptions).toBe("READY");
     const client = await connect(gateway, "legacy");
     await expect(client.request({ method: "example/notes", params: {} }, result)).rejects.toThrow("does not exist");
   });

@@ -4,7 +4,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { channelPrefix, type TraceEvent } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { connect, patience, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { connect, pollOptions, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 /** A port on which nothing listens. */
@@ -42,7 +42,7 @@ describe("an unreachable and a silent server", () => {
     const toolNames = async () =>
       (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name);
     // On a busy machine the working server may be late, too.
-    await expect.poll(toolNames, patience).toEqual(["good__echo"]);
+    await expect.poll(toolNames, pollOptions).toEqual(["good__echo"]);
     const isOmitted = (server: string) =>
       gateway.events.some(
         (event) => event.kind === "omitted" && event.server === server && event.list === "tools/list",
@@ -66,7 +66,7 @@ describe("an unreachable and a silent server", () => {
     expect(reported).toContain("silent tools/list: no response in 1.5 s; it will be added once it responds.");
     // Failed servers are tried again from time to time.
     const states = () => gateway.gateway.servers().map(({ name, state }) => [name, state]);
-    await expect.poll(states, patience).toEqual([
+    await expect.poll(states, pollOptions).toEqual([
       ["dead", "TRANSIENT_FAILURE"],
       ["good", "READY"],
       ["silent", "CONNECTING"],
@@ -103,11 +103,11 @@ describe("an unreachable and a silent server", () => {
     });
     expect((await client.listTools()).tools).toEqual([]);
     isUp = true;
-    await expect.poll(() => changes, patience).toBeGreaterThan(0);
+    await expect.poll(() => changes, pollOptions).toBeGreaterThan(0);
     await expect
       .poll(
         async () => (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name),
-        patience,
+        pollOptions,
       )
       .toEqual(["late__echo"]);
   });
@@ -136,7 +136,7 @@ describe("a server that is silent during a call", () => {
     await expect(client.callTool({ name: "quiet__hang", arguments: {} })).rejects.toThrow(
       /neither responded to tools\/call/,
     );
-    await expect.poll(() => aborted, patience).toBe(true);
+    await expect.poll(() => aborted, pollOptions).toBe(true);
     expect(gateway.events.findLast(({ kind }) => kind === "call")).toMatchObject({ outcome: "error" });
   });
 });

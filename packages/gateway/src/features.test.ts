@@ -1,7 +1,7 @@
 import { completable, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { connect, type Mode, patience, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
+import { connect, type Mode, pollOptions, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
 import { type MakeServer, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 /** A server with one of each feature, and the instances that were created. */
@@ -126,7 +126,7 @@ describe.each(pairs)("features of a %s server for a %s client", (era, mode) => {
       { onprogress: (progress) => void seen.push(progress) },
     );
     expect(textOf(result)).toBe("rich counted to 3");
-    await expect.poll(() => seen, patience).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3 })));
+    await expect.poll(() => seen, pollOptions).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3 })));
     expect(textOf(await client.callTool({ name: "rich__count", arguments: { to: 2 } }))).toBe("rich counted to 2");
   });
 
@@ -137,11 +137,11 @@ describe.each(pairs)("features of a %s server for a %s client", (era, mode) => {
     const controller = new AbortController();
     const call = client.callTool({ name: `${mark}__wait`, arguments: {} }, { signal: controller.signal });
     const failed = expect(call).rejects.toThrow();
-    await expect.poll(() => waiting.has(mark), patience).toBe(true);
+    await expect.poll(() => waiting.has(mark), pollOptions).toBe(true);
     controller.abort();
     await failed;
-    await expect.poll(() => cancelled.has(mark), patience).toBe(true);
-    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(0);
+    await expect.poll(() => cancelled.has(mark), pollOptions).toBe(true);
+    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, pollOptions).toBe(0);
     const outcome = gateway.events.find((event) => event.kind === "call" && event.name === "wait");
     expect(outcome).toMatchObject({ outcome: "cancelled" });
   });
@@ -174,21 +174,21 @@ describe.each(pairs)("features of a %s server for a %s client", (era, mode) => {
     changed.length = 0;
     if (era === "legacy") {
       made[0]?.registerTool("added", { inputSchema: z.object({}) }, () => ({ content: [] }));
-      await expect.poll(() => changed, patience).toContain("tools");
+      await expect.poll(() => changed, pollOptions).toContain("tools");
       const { tools } = await client.listTools(undefined, { cacheMode: "refresh" });
       expect(tools.map(({ name }) => name)).toContain("rich__added");
       made[0]?.server.sendPromptListChanged();
-      await expect.poll(() => changed, patience).toContain("prompts");
+      await expect.poll(() => changed, pollOptions).toContain("prompts");
     } else {
       await gateway.gateway.reload([]);
-      await expect.poll(() => new Set(changed), patience).toEqual(new Set(["tools", "prompts", "resources"]));
+      await expect.poll(() => new Set(changed), pollOptions).toEqual(new Set(["tools", "prompts", "resources"]));
     }
   });
 });
 
 /** Waits until all servers are connected, and their lists are loaded. */
 async function settled({ gateway }: TestGateway): Promise<void> {
-  await expect.poll(() => gateway.servers().every(({ tools }) => tools !== undefined), patience).toBe(true);
+  await expect.poll(() => gateway.servers().every(({ tools }) => tools !== undefined), pollOptions).toBe(true);
 }
 
 describe("log messages", () => {
@@ -202,7 +202,9 @@ describe("log messages", () => {
       );
       await client.setLoggingLevel("warning");
       await client.callTool({ name: "rich__speak", arguments: {} });
-      await expect.poll(() => received, patience).toEqual([{ level: "warning", logger: "rich/voice", data: "spoken" }]);
+      await expect
+        .poll(() => received, pollOptions)
+        .toEqual([{ level: "warning", logger: "rich/voice", data: "spoken" }]);
     },
   );
 
@@ -222,7 +224,9 @@ describe("log messages", () => {
       const level = { "io.modelcontextprotocol/logLevel": "info" };
       await silent.callTool({ name: "rich__speak", arguments: {} });
       await asking.callTool({ name: "rich__speak", arguments: {}, _meta: level });
-      await expect.poll(() => received, patience).toEqual([{ level: "warning", logger: "rich/voice", data: "spoken" }]);
+      await expect
+        .poll(() => received, pollOptions)
+        .toEqual([{ level: "warning", logger: "rich/voice", data: "spoken" }]);
       expect(nothing).toEqual([]);
     },
   );
@@ -263,7 +267,7 @@ describe("subscriptions to a resource", () => {
       else await client.listen({ resourceSubscriptions: ["notes://rich/all"] });
       await made[0]?.server.sendResourceUpdated({ uri: "shared://everywhere" });
       await made[0]?.server.sendResourceUpdated({ uri: "notes://rich/all" });
-      await expect.poll(() => received, patience).toEqual(["notes://rich/all"]);
+      await expect.poll(() => received, pollOptions).toEqual(["notes://rich/all"]);
       if (mode === "modern") return;
       await client.unsubscribeResource({ uri: "notes://rich/all" });
       await made[0]?.server.sendResourceUpdated({ uri: "notes://rich/all" });
@@ -288,7 +292,7 @@ test("[TS-D-DIALECT-7] sends the description of an entry before the instructions
     down: { type: "http", url: "http://127.0.0.1:1/mcp", description: "Not connected" },
   });
   const tools = (): unknown => gateway.gateway.servers().find(({ name }) => name === "rich")?.tools;
-  await expect.poll(tools, patience).toBeDefined();
+  await expect.poll(tools, pollOptions).toBeDefined();
   const client = await connect(gateway, "legacy");
   expect(client.getInstructions()).toMatch(/## rich\n\nNotes of.{1,4}the team\n\nHow to use rich\./s);
   expect(client.getInstructions()).not.toContain("Not connected");

@@ -45,7 +45,7 @@ export async function startTestGateway(entries: object, options: Partial<Gateway
 }
 
 /** Poll options that are long enough for a busy machine. */
-export const patience = { timeout: 60_000, interval: 10 };
+export const pollOptions = { timeout: 60_000, interval: 10 };
 
 export type Mode = "modern" | "legacy";
 

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { createLineReader } from "@wirescope/tool-server/internal";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { patience, post, startTestGateway, type TestGateway } from "./gateway.test.helper.js";
+import { pollOptions, post, startTestGateway, type TestGateway } from "./gateway.test.helper.js";
 import { serveRaw } from "./raw-server.test.helper.js";
 
 const initialize = (changes: object = {}): object => ({
@@ -65,7 +65,7 @@ describe("resource subscriptions", () => {
   test("limits the subscriptions of one session in number and length, and allows others after unsubscribing", async () => {
     const server = await serveRaw();
     const gateway = await startTestGateway({ raw: server.entry });
-    await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);
+    await expect.poll(() => gateway.gateway.servers()[0]?.tools, pollOptions).toBe(1);
     const [input, output] = [new PassThrough(), new PassThrough()];
     gateway.gateway.serveStdio(input, output);
     const responses = new Map<unknown, unknown>();
@@ -81,7 +81,7 @@ describe("resource subscriptions", () => {
         last += 1;
         input.write(`${JSON.stringify({ jsonrpc: "2.0", id: last, method, params: { uri } })}\n`);
       }
-      await expect.poll(() => responses.size, patience).toBe(last);
+      await expect.poll(() => responses.size, pollOptions).toBe(last);
       return responses.get(last);
     };
     input.write(`${JSON.stringify(initialize())}\n`);
@@ -114,7 +114,7 @@ describe("resource subscriptions", () => {
       },
     });
     const gateway = await startTestGateway({ raw: server.entry });
-    await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);
+    await expect.poll(() => gateway.gateway.servers()[0]?.tools, pollOptions).toBe(1);
     const controller = new AbortController();
     onTestFinished(() => controller.abort());
     const [listen, headers] = modern("subscriptions/listen", { notifications: { resourceSubscriptions: ["x:1"] } });
@@ -132,7 +132,7 @@ describe("resource subscriptions", () => {
     expect(stream.headers.get("content-type")).toBe("text/event-stream");
     const asked = (method: string): number => server.seen.filter((message) => message.method === method).length;
     // A refused subscription is released at once.
-    await expect.poll(() => asked("resources/unsubscribe"), patience).toBe(1);
+    await expect.poll(() => asked("resources/unsubscribe"), pollOptions).toBe(1);
 
     isRefused = false;
     const session = await begin(gateway);
@@ -143,10 +143,10 @@ describe("resource subscriptions", () => {
       const metrics = await fetch(`${gateway.url}/metrics`, { headers: { authorization: `Bearer ${gateway.token}` } });
       return /^wirescope_gateway_listeners (\d+)$/m.exec(await metrics.text())?.[1] ?? "";
     };
-    await expect.poll(listeners, patience).toBe("0");
+    await expect.poll(listeners, pollOptions).toBe("0");
     expect(asked("resources/unsubscribe")).toBe(1);
     await post(gateway, { ...watch, method: "resources/unsubscribe" }, session);
-    await expect.poll(() => asked("resources/unsubscribe"), patience).toBe(2);
+    await expect.poll(() => asked("resources/unsubscribe"), pollOptions).toBe(2);
   });
 });
 
@@ -172,7 +172,7 @@ test("stops reading from a stdio client that does not read, and sends every resp
   const text = "x".repeat(1_000_000);
   const server = await serveRaw({ "tools/call": () => JSON.stringify({ content: [{ type: "text", text }] }) });
   const { gateway } = await startTestGateway({ raw: server.entry }, { listen: false });
-  await expect.poll(() => gateway.servers()[0]?.tools, patience).toBe(1);
+  await expect.poll(() => gateway.servers()[0]?.tools, pollOptions).toBe(1);
   const [input, output] = [new PassThrough(), new PassThrough()];
   gateway.serveStdio(input, output);
   input.write(`${JSON.stringify(initialize())}\n`);
@@ -181,7 +181,7 @@ test("stops reading from a stdio client that does not read, and sends every resp
   for (let id = 2; id <= calls + 1; id += 1) {
     const before = called();
     input.write(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"raw__echo","arguments":{}}}\n`);
-    await expect.poll(() => called() > before || input.isPaused(), patience).toBe(true);
+    await expect.poll(() => called() > before || input.isPaused(), pollOptions).toBe(true);
   }
   expect(called()).toBeLessThan(calls);
   expect(output.writableLength + output.readableLength).toBeLessThan(calls * 500_000);
@@ -191,7 +191,7 @@ test("stops reading from a stdio client that does not read, and sends every resp
     const id = /^.{0,30}"id":([^,]+),/.exec(line)?.[1];
     if (id !== undefined) received.add(id);
   });
-  await expect.poll(() => received.size, patience).toBe(calls + 1);
+  await expect.poll(() => received.size, pollOptions).toBe(calls + 1);
 });
 
 test("does not find a session by the id of another client, nor by an invented one", async () => {

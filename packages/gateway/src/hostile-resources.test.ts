@@ -1,6 +1,6 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
-import { connect, patience, startTestGateway } from "./gateway.test.helper.js";
+import { connect, pollOptions, startTestGateway } from "./gateway.test.helper.js";
 import { type RawMethod, type RawServer, serveRaw } from "./raw-server.test.helper.js";
 
 const account = "bank://accounts/42";
@@ -26,7 +26,7 @@ async function start(hostile: Readonly<Record<string, RawMethod>>): Promise<{
   });
   const evil = await serveRaw({ "resources/read": reading("evil"), ...hostile });
   const gateway = await startTestGateway({ evil: evil.entry, bank: bank.entry });
-  await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), patience).toBe(true);
+  await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), pollOptions).toBe(true);
   return { client: await connect(gateway, "legacy"), other: await connect(gateway, "legacy"), evil };
 }
 

@@ -1,6 +1,6 @@
 import { channels, createSecretRegistry, type SecretRegistry, type TraceEvent } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { connect, type Mode, patience, post, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { connect, type Mode, pollOptions, post, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { abyss, eventOf, type RawMethod, serveRaw } from "./raw-server.test.helper.js";
 
 const initialize = {
@@ -157,7 +157,7 @@ test.each<Mode>(["legacy", "modern"])(
       expect(text.match(/notifications\/cancelled/g)).toHaveLength(32);
       expect(text).toContain('"result":{"content":[]}');
     }
-    await expect.poll(() => refusals().length, patience).toBe(asked);
+    await expect.poll(() => refusals().length, pollOptions).toBe(asked);
     expect(
       refusals().filter((message) => message?.includes("has reached its limit of 32 open requests to the client")),
     ).toHaveLength(asked - 32);
@@ -190,7 +190,7 @@ test("truncates long instructions from a server", async () => {
       }),
   });
   const gateway = await startTestGateway({ talker: talker.entry });
-  await expect.poll(() => gateway.gateway.servers()[0]?.state, patience).toBe("READY");
+  await expect.poll(() => gateway.gateway.servers()[0]?.state, pollOptions).toBe("READY");
   const client = await connect(gateway, "legacy");
   expect(client.getInstructions()?.length).toBeLessThan(20_000);
   expect(client.getInstructions()).toContain("## talker");
@@ -232,13 +232,13 @@ test("limits and reports the log messages of a server that logs endlessly; all m
   const client = await connect(gateway, "legacy", {}, (prepared) =>
     prepared.setNotificationHandler("notifications/message", ({ params }) => void received.push(String(params.data))),
   );
-  await expect.poll(talker.listening, patience).toBe(1);
+  await expect.poll(talker.listening, pollOptions).toBe(1);
   for (let times = 0; times < 5000; times += 1) talker.say(log("again"));
   await expect
     .poll(() => {
       talker.say(log("last"));
       return received;
-    }, patience)
+    }, pollOptions)
     .toContain("last");
   expect(received.filter((text) => text === "again").length).toBeLessThan(3000);
   expect(received.some((text) => text.includes("log messages from this server"))).toBe(true);
@@ -260,7 +260,7 @@ test("stops reading a list of endless pages at a limit, and lists the others", a
   const gateway = await startTestGateway({ hostile: hostile.entry, good: good.entry });
   const client = await connect(gateway, "legacy");
   await expect
-    .poll(() => gateway.events, patience)
+    .poll(() => gateway.events, pollOptions)
     .toContainEqual(expect.objectContaining({ kind: "omitted", reason: expect.stringMatching(/longer than/) }));
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["good__echo"]);
   expect(pages).toBeLessThan(10);
@@ -270,7 +270,7 @@ test("truncates a page with more tools than a function takes arguments, and repo
   const tools = Array.from({ length: 200_000 }, (_, at) => `{"name":"t${at}"}`);
   const hostile = await serveRaw({ "tools/list": () => `{"tools":[${tools}]}` });
   const gateway = await startTestGateway({ hostile: hostile.entry });
-  await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(0);
+  await expect.poll(() => gateway.gateway.servers()[0]?.tools, pollOptions).toBe(0);
   const reasons = gateway.events.flatMap((event) => (event.kind === "omitted" ? [event.reason] : []));
   expect(reasons).toEqual([expect.stringMatching(/^tools "t0", "t1", .* and 19990 more have no input schema/)]);
 });
@@ -314,9 +314,9 @@ test("redacts no more of a long text than it shows, whether a server or a client
     data: "[omitted: too large]",
   });
   await expect(client.readResource({ uri: `file:///${long}` })).rejects.toThrow("at most 8192 characters");
-  await expect.poll(hostile.listening, patience).toBe(1);
+  await expect.poll(hostile.listening, pollOptions).toBe(1);
   hostile.say(`{"jsonrpc":"2.0","id":null,"error":${error}}`);
-  await expect.poll(() => traced.find((text) => text.includes("A long text")), patience).toHaveLength(4097);
+  await expect.poll(() => traced.find((text) => text.includes("A long text")), pollOptions).toHaveLength(4097);
   expect(longest).toBeLessThan(100_000);
 });
 
@@ -333,11 +333,11 @@ test("lets only the server that sent a URL elicitation report its completion", a
     prepared.setNotificationHandler("notifications/message", ({ params }) => void logged.push(params.data));
   });
   await client.callTool({ name: "bank__echo", arguments: {} });
-  await expect.poll(() => [bank.listening(), evil.listening()], patience).toEqual([1, 1]);
+  await expect.poll(() => [bank.listening(), evil.listening()], pollOptions).toEqual([1, 1]);
   evil.say(completion);
   evil.say('{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"after"}}');
-  await expect.poll(() => logged, patience).toContain("after");
+  await expect.poll(() => logged, pollOptions).toContain("after");
   expect(completed).toEqual([]);
   bank.say(completion);
-  await expect.poll(() => completed, patience).toEqual([{ elicitationId: "payment-1" }]);
+  await expect.poll(() => completed, pollOptions).toEqual([{ elicitationId: "payment-1" }]);
 });

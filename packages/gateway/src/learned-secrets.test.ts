@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createApprovedProject, startTestAdmin } from "./admin/admin.test.helper.js";
-import { configurationOf, connect, patience, startTestGateway } from "./gateway.test.helper.js";
+import { configurationOf, connect, pollOptions, startTestGateway } from "./gateway.test.helper.js";
 import { type RawServer, serveRaw } from "./raw-server.test.helper.js";
 
 /** A server that tries to redact a chosen string by using it as its session id; each initialize starts another session. */
@@ -28,8 +28,8 @@ describe("a secret that a tool server revealed", () => {
       {},
       { configurations: [configurationOf({ hiding: hiding.entry }), victim], secrets: project.secrets },
     );
-    await expect.poll(() => gateway.servers()[0]?.state, patience).toBe("READY");
-    await expect.poll(() => gateway.servers()[1]?.failure?.code, patience).toBe("NOT_TRUSTED");
+    await expect.poll(() => gateway.servers()[0]?.state, pollOptions).toBe("READY");
+    await expect.poll(() => gateway.servers()[1]?.failure?.code, pollOptions).toBe("NOT_TRUSTED");
     const { description } = await admin.getApproval({ server: "victim" });
     expect(description.join("\n")).toContain(`echo hi${hidden}`);
   });
@@ -38,7 +38,9 @@ describe("a secret that a tool server revealed", () => {
     const hiding = await serveHiding("delete_repository");
     const other = await serveHiding("another-session-id");
     const gateway = await startTestGateway({ hiding: hiding.entry, other: other.entry });
-    await expect.poll(() => gateway.gateway.servers().map(({ state }) => state), patience).toEqual(["READY", "READY"]);
+    await expect
+      .poll(() => gateway.gateway.servers().map(({ state }) => state), pollOptions)
+      .toEqual(["READY", "READY"]);
     const client = await connect(gateway, "legacy");
     for (const name of ["hiding__delete_repository", "other__delete_repository"]) {
       await client.callTool({ name, arguments: {} }).catch(() => {});
@@ -58,9 +60,9 @@ describe("a secret that a tool server revealed", () => {
       },
     });
     const { admin, gateway, events } = await startTestAdmin({ hiding: hiding.entry, other: other.entry });
-    await expect.poll(() => gateway.servers().map(({ state }) => state), patience).toEqual(["READY", "READY"]);
+    await expect.poll(() => gateway.servers().map(({ state }) => state), pollOptions).toEqual(["READY", "READY"]);
     const { servers } = await admin.listServers({});
     expect(servers[0]).toMatchObject({ name: "hiding", serverName: "hiding", serverVersion: "[redacted]" });
-    await expect.poll(() => JSON.stringify(events), patience).toContain(`no ${secret}`);
+    await expect.poll(() => JSON.stringify(events), pollOptions).toContain(`no ${secret}`);
   });
 });

@@ -3,7 +3,7 @@ import { createRegistry } from "@wirescope/channelz";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { configurationOf, connect, patience, post, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { configurationOf, connect, pollOptions, post, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { createPageAccess } from "./page/page-access.js";
 import { runGateway } from "./run-gateway.js";
 import { everything, makeEcho, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
@@ -28,10 +28,10 @@ describe("close", () => {
     const { gateway, waiting } = await startHolding();
     const client = await connect(gateway, "legacy");
     const held = client.callTool({ name: "hold__hold", arguments: {} });
-    await expect.poll(() => waiting.size, patience).toBe(1);
+    await expect.poll(() => waiting.size, pollOptions).toBe(1);
     const closed = gateway.gateway.close({ graceMs: 20_000 });
     await expect
-      .poll(async () => (await fetch(`${gateway.url}/readyz`).catch(() => undefined))?.status, patience)
+      .poll(async () => (await fetch(`${gateway.url}/readyz`).catch(() => undefined))?.status, pollOptions)
       .not.toBe(200);
     // An open page requests its session, and must not conclude that the session has ended.
     expect((await fetch(`${gateway.url}/session`)).status).toBe(503);
@@ -46,7 +46,7 @@ describe("close", () => {
     const client = await connect(gateway, "modern");
     const held = client.callTool({ name: "hold__hold", arguments: {} });
     const failed = expect(held).rejects.toThrow();
-    await expect.poll(() => waiting.size, patience).toBe(1);
+    await expect.poll(() => waiting.size, pollOptions).toBe(1);
     await gateway.gateway.close({ graceMs: 10 });
     await failed;
   });
@@ -67,7 +67,9 @@ describe("leaks", () => {
       const text = await (await fetch(`${gateway.url}/metrics`, { headers })).text();
       return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
     };
-    await expect.poll(() => gateway.gateway.servers().every(({ tools }) => tools !== undefined), patience).toBe(true);
+    await expect
+      .poll(() => gateway.gateway.servers().every(({ tools }) => tools !== undefined), pollOptions)
+      .toBe(true);
     const before = registry.size;
     for (let round = 0; round < 5; round += 1) {
       const clients = await Promise.all(
@@ -98,8 +100,8 @@ describe("leaks", () => {
         }),
       );
     }
-    await expect.poll(() => metric("wirescope_gateway_event_streams"), patience).toBe(0);
-    await expect.poll(() => metric("wirescope_gateway_listeners"), patience).toBe(0);
+    await expect.poll(() => metric("wirescope_gateway_event_streams"), pollOptions).toBe(0);
+    await expect.poll(() => metric("wirescope_gateway_listeners"), pollOptions).toBe(0);
     // A client that disconnects does not cancel its call.
     await expect.poll(() => metric("wirescope_gateway_calls_in_flight")).toBe(0);
     expect(await metric("wirescope_gateway_parked_calls")).toBe(0);
@@ -112,7 +114,7 @@ describe("leaks", () => {
       .poll(() => {
         const now = registry.size;
         return [now.channels - before.channels, now.servers - before.servers];
-      }, patience)
+      }, pollOptions)
       .toEqual([0, 0]);
     expect(gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight)).toEqual([0, 0]);
   });
@@ -124,7 +126,7 @@ describe("leaks", () => {
       secrets: createSecretRegistry(),
       registry,
     });
-    await expect.poll(() => gateway.servers()[0]?.state, patience).toBe("READY");
+    await expect.poll(() => gateway.servers()[0]?.state, pollOptions).toBe("READY");
     await post(
       { endpoint: gateway.endpoint ?? "", token: gateway.token ?? "" },
       { jsonrpc: "2.0", id: 1, method: "ping" },

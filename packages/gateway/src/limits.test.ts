@@ -2,7 +2,7 @@ import { connect as connectSocket } from "node:net";
 import { McpServer } from "@modelcontextprotocol/server";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { connect, patience, post, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
+import { connect, pollOptions, post, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
 import { completeLimits } from "./limits.js";
 import { makeEcho, serveModern } from "./tool-servers.test.helper.js";
 
@@ -52,7 +52,7 @@ test("limits one client's requests in flight, and does not delay other clients",
   const hold = (id: number) =>
     post(gateway, { jsonrpc: "2.0", id, method: "tools/call", params: { name: "hold__hold", arguments: {} } }, session);
   const held = [hold(1), hold(2)];
-  await expect.poll(running, patience).toBe(2);
+  await expect.poll(running, pollOptions).toBe(2);
   const refused = await hold(3);
   expect(refused.status).toBe(429);
   expect(await refused.json()).toMatchObject({ id: 3, error: { data: { reason: "OVERLOADED" } } });
@@ -135,7 +135,7 @@ test("limits the calls in flight of one server, without affecting other servers"
   const { gateway, running, release } = await startHolding({ serverConcurrency: 2 });
   const client = await connect(gateway, "modern");
   const held = [1, 2].map(() => client.callTool({ name: "hold__hold", arguments: {} }));
-  await expect.poll(running, patience).toBe(2);
+  await expect.poll(running, pollOptions).toBe(2);
   await expect(client.callTool({ name: "hold__hold", arguments: {} })).rejects.toThrow(
     /"hold" has reached its limit of 2 calls in flight/,
   );
@@ -150,12 +150,12 @@ test("closes the session that has been idle longest at the session limit, and no
   const idle = await begin(gateway, "idle");
   const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "hold__hold", arguments: {} } };
   const held = post(gateway, call, busy.session);
-  await expect.poll(running, patience).toBe(1);
+  await expect.poll(running, pollOptions).toBe(1);
   const third = await begin(gateway, "third");
   const ping = { jsonrpc: "2.0", id: 3, method: "ping" };
   expect((await post(gateway, ping, idle.session)).status).toBe(404);
   const heldToo = post(gateway, { ...call, id: 4 }, third.session);
-  await expect.poll(running, patience).toBe(2);
+  await expect.poll(running, pollOptions).toBe(2);
   expect((await begin(gateway, "fourth")).status).toBe(503);
   release();
   expect((await Promise.all([held, heldToo])).map(({ status }) => status)).toEqual([200, 200]);
@@ -170,7 +170,7 @@ test("closes an idle session, and none in use", async () => {
     .poll(async () => {
       expect((await ping(used.session)).status).toBe(200);
       return isClosed();
-    }, patience)
+    }, pollOptions)
     .toBe(true);
   expect((await ping(left.session)).status).toBe(404);
   expect((await ping(used.session)).status).toBe(200);
@@ -204,11 +204,11 @@ test("does not treat sessions as idle whose requests have arrived, even if this 
     }),
   );
   const statuses = () => clients.flatMap((client) => client.statuses);
-  await expect.poll(() => statuses().length, patience).toBe(40);
+  await expect.poll(() => statuses().length, pollOptions).toBe(40);
   for (const { ping } of clients) ping();
   // The whole event loop is blocked, so the requests wait in the kernel.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2100);
-  await expect.poll(() => statuses().length, patience).toBe(80);
+  await expect.poll(() => statuses().length, pollOptions).toBe(80);
   expect(new Set(statuses())).toEqual(new Set(["200"]));
 });
 

@@ -1,6 +1,6 @@
 import { Agent, request } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { patience, startTestGateway } from "./gateway.test.helper.js";
+import { pollOptions, startTestGateway } from "./gateway.test.helper.js";
 
 const initialize = JSON.stringify({
   jsonrpc: "2.0",
@@ -31,7 +31,7 @@ test("counts a client's requests as calls of the gateway's server, and as stream
 
   expect([await post(), await post(), await post()]).toEqual([200, 200, 200]);
   const counted = { callsStarted: 3n, callsSucceeded: 3n, callsFailed: 0n };
-  await expect.poll(async () => (await serverOf())?.data, patience).toMatchObject(counted);
+  await expect.poll(async () => (await serverOf())?.data, pollOptions).toMatchObject(counted);
   const { socketRef } = await registry.getServerSockets((await serverOf())?.ref?.serverId ?? 0n);
   expect(socketRef).toHaveLength(1);
   const { socket } = await registry.getSocket(socketRef[0]?.socketId ?? 0n);
@@ -44,5 +44,5 @@ test("counts a client's requests as calls of the gateway's server, and as stream
 
   expect(await post({ authorization: "Bearer wrong" })).toBe(401);
   const refused = { callsStarted: 4n, callsSucceeded: 3n, callsFailed: 1n };
-  await expect.poll(async () => (await serverOf())?.data, patience).toMatchObject(refused);
+  await expect.poll(async () => (await serverOf())?.data, pollOptions).toMatchObject(refused);
 });

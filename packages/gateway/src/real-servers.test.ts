@@ -5,7 +5,7 @@ import {
   ListRootsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, test } from "vitest";
-import { connect, connectOld, patience, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
+import { connect, connectOld, pollOptions, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
 import { everything, startEverything } from "./tool-servers.test.helper.js";
 
 const entries = {
@@ -74,7 +74,7 @@ describe.each(["stdio", "http", "sse"] as const)("the reference server over %s",
           ? await request.callTool(long, undefined, { onprogress })
           : await request.callTool(long, { onprogress });
       expect(textOf(ran), kind).toContain("completed");
-      await expect.poll(() => progress, patience).toEqual([1, 2]);
+      await expect.poll(() => progress, pollOptions).toEqual([1, 2]);
 
       expect(await call("trigger-elicitation-request"), kind).toContain("provided");
       expect(await call("trigger-sampling-request", { prompt: "p", maxTokens: 10 }), kind).toContain("sampled here");

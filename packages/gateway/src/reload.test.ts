@@ -2,7 +2,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { configurationOf, connect, patience, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { configurationOf, connect, pollOptions, startTestGateway, textOf } from "./gateway.test.helper.js";
 import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 import { everything, makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
@@ -35,7 +35,7 @@ test("keeps the connections of unchanged servers, restarts changed ones, ends re
     (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name).sort();
   expect(await names()).toEqual(["changed__echo", "kept__hold", "removed__echo"]);
   const held = client.callTool({ name: "kept__hold", arguments: {} });
-  await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(1);
+  await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, pollOptions).toBe(1);
   changes = 0;
 
   const after = {
@@ -45,7 +45,7 @@ test("keeps the connections of unchanged servers, restarts changed ones, ends re
   };
   await gateway.gateway.reload([configurationOf(after)]);
   expect(gateway.gateway.servers().map(({ name }) => name)).toEqual(["added", "changed", "kept"]);
-  await expect.poll(() => changes, patience).toBeGreaterThan(0);
+  await expect.poll(() => changes, pollOptions).toBeGreaterThan(0);
   expect(await names()).toEqual(["added__echo", "changed__echo", "kept__hold"]);
   expect(textOf(await client.callTool({ name: "changed__echo", arguments: { text: "a" } }))).toBe("after: a");
   await expect(client.callTool({ name: "removed__echo", arguments: { text: "a" } })).rejects.toThrow(
@@ -118,7 +118,7 @@ test("[TS-SEC-7] sends a rotated token with every call after the reload, and the
   expect(await echo("a")).toBe("api: a");
   expect(new Set(tokens)).toEqual(new Set(["Bearer token-of-november"]));
   await gateway.gateway.reload([withToken("token-of-december")]);
-  await expect.poll(() => gateway.gateway.servers()[0]?.state, patience).toBe("READY");
+  await expect.poll(() => gateway.gateway.servers()[0]?.state, pollOptions).toBe("READY");
   tokens.length = 0;
   expect(await echo("b")).toBe("api: b");
   expect(new Set(tokens)).toEqual(new Set(["Bearer token-of-december"]));
@@ -143,7 +143,7 @@ test("reports an entry that is not trusted, and opens it after its approval", as
   isTrusted = true;
   await gateway.gateway.reconnect("shy");
   await expect
-    .poll(async () => (await client.listTools(undefined, { cacheMode: "refresh" })).tools.length, patience)
+    .poll(async () => (await client.listTools(undefined, { cacheMode: "refresh" })).tools.length, pollOptions)
     .toBe(1);
   await expect(gateway.gateway.reconnect("nobody")).rejects.toMatchObject({ code: "SERVER_UNKNOWN" });
 });
@@ -173,7 +173,7 @@ test.each(["legacy", "modern"] as const)(
     };
     const entryOf = async (mark: string) => ({ type: "http", url: await serveLegacy(makeNotes(mark)) });
     const gateway = await startTestGateway({ notes: await entryOf("before") });
-    await expect.poll(() => gateway.gateway.servers()[0]?.state, patience).toBe("READY");
+    await expect.poll(() => gateway.gateway.servers()[0]?.state, pollOptions).toBe("READY");
     const client = await connect(gateway, era);
     if (era === "legacy") {
       await client.setLoggingLevel("warning");
@@ -183,18 +183,18 @@ test.each(["legacy", "modern"] as const)(
     }
     const subscriptions = era === "legacy" ? ["warning", uri] : [uri];
     await expect
-      .poll(() => [...asked].sort(), patience)
+      .poll(() => [...asked].sort(), pollOptions)
       .toEqual(subscriptions.map((subscription) => `before ${subscription}`).sort());
     asked.length = 0;
     const heardByNew = era === "legacy" ? ["added warning"] : [];
     await gateway.gateway.reload([configurationOf({ notes: await entryOf("after"), added: await entryOf("added") })]);
     await expect
-      .poll(() => [...asked].sort(), patience)
+      .poll(() => [...asked].sort(), pollOptions)
       .toEqual([...heardByNew, ...subscriptions.map((subscription) => `after ${subscription}`)].sort());
     if (era === "modern") return;
     asked.length = 0;
     await client.unsubscribeResource({ uri });
-    await expect.poll(() => asked, patience).toEqual([`after no more ${uri}`]);
+    await expect.poll(() => asked, pollOptions).toEqual([`after no more ${uri}`]);
   },
 );
 
@@ -220,13 +220,13 @@ test.each(["legacy", "modern"] as const)(
     const before = { type: "http", url: await serveLegacy(makeNotes("before", never)) };
     const after = { type: "http", url: await serveLegacy(makeNotes("after", Promise.resolve())) };
     const gateway = await startTestGateway({ notes: before });
-    await expect.poll(() => gateway.gateway.servers()[0]?.state, patience).toBe("READY");
+    await expect.poll(() => gateway.gateway.servers()[0]?.state, pollOptions).toBe("READY");
     const client = await connect(gateway, era);
     const subscribed =
       era === "legacy" ? client.subscribeResource({ uri }) : client.listen({ resourceSubscriptions: [uri] });
-    await expect.poll(() => asked, patience).toEqual(["before"]);
+    await expect.poll(() => asked, pollOptions).toEqual(["before"]);
     await gateway.gateway.reload([configurationOf({ notes: after })]);
-    await expect.poll(() => asked, patience).toEqual(["before", "after"]);
+    await expect.poll(() => asked, pollOptions).toEqual(["before", "after"]);
     await subscribed;
   },
 );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { connect, patience, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { connect, pollOptions, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { serveRaw } from "./raw-server.test.helper.js";
 
 /** A stdio server that responds to `large` after `held` has arrived, and to `held` afterwards; ids are first or last. */
@@ -36,7 +36,7 @@ test.each([
     const entry = { type: "stdio", command: process.execPath, args: ["-e", script(isIdFirst)] };
     const gateway = await startTestGateway({ one: entry }, { limits: { resultBytes: 100_000 } });
     const client = await connect(gateway, "legacy");
-    await expect.poll(async () => (await client.listTools()).tools.length, patience).toBe(2);
+    await expect.poll(async () => (await client.listTools()).tools.length, pollOptions).toBe(2);
     const held = client.callTool({ name: "one__held", arguments: {} });
     const large = client.callTool({ name: "one__large", arguments: { bytes: 100_001 } });
     await expect(large).rejects.toThrow("sent a message of more than 100000 bytes");
@@ -55,7 +55,7 @@ test("a stdio server whose line never ends is terminated", async () => {
     lines.once("line", write);`;
   const entry = { type: "stdio", command: process.execPath, args: ["-e", endless] };
   const { gateway } = await startTestGateway({ one: entry }, { limits: { resultBytes: 100_000 } });
-  await expect.poll(() => gateway.servers()[0]?.failure?.message, patience).toContain("100000 bytes");
+  await expect.poll(() => gateway.servers()[0]?.failure?.message, pollOptions).toContain("100000 bytes");
 });
 
 test("a result above the limit over HTTP fails only its own call, and the limit can be raised [TS-D-EXT-9]", async () => {
@@ -66,6 +66,6 @@ test("a result above the limit over HTTP fails only its own call, and the limit 
   await expect(client.callTool({ name: "raw__echo", arguments: {} })).rejects.toThrow("100000 bytes");
   expect(low.gateway.servers()[0]?.state).toBe("READY");
   const high = await startTestGateway({ raw: server.entry }, { limits: { resultBytes: 300_000 } });
-  const patient = await connect(high, "legacy");
-  expect(textOf(await patient.callTool({ name: "raw__echo", arguments: {} }))).toHaveLength(200_000);
+  const unlimited = await connect(high, "legacy");
+  expect(textOf(await unlimited.callTool({ name: "raw__echo", arguments: {} }))).toHaveLength(200_000);
 });

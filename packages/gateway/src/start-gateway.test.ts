@@ -5,7 +5,7 @@ import { connectToolServer, ToolServerError, trustAll } from "@wirescope/tool-se
 import { createConfiguration } from "@wirescope/tool-server/config";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { connectAdmin } from "./admin/connect-admin.js";
-import { patience } from "./gateway.test.helper.js";
+import { pollOptions } from "./gateway.test.helper.js";
 import { type StartedGateway, type StartGatewayOptions, startGateway } from "./start-gateway.js";
 import { everything } from "./tool-servers.test.helper.js";
 
@@ -45,7 +45,7 @@ const stateOf = (gateway: StartedGateway, name: string): unknown =>
 
 test("offers the servers of a configuration file at one endpoint, behind a token", async () => {
   const gateway = await start({ configuration: write({ everything: server }), trust: trustAll({ environment }) });
-  await expect.poll(() => stateOf(gateway, "everything"), patience).toBe("READY");
+  await expect.poll(() => stateOf(gateway, "everything"), pollOptions).toBe("READY");
   await using client = await connectTo(gateway);
   const result = await client.callTool({ name: "everything__echo", arguments: { message: "hi" } });
   expect(result.content).toEqual([{ type: "text", text: "Echo: hi" }]);
@@ -56,7 +56,7 @@ test("offers the servers of a configuration file at one endpoint, behind a token
 test("neither runs nor offers a server that nobody approved, and says in its status how to approve it", async () => {
   const file = write({ everything: server });
   const gateway = await start({ configuration: file });
-  await expect.poll(() => gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
+  await expect.poll(() => gateway.servers()[0]?.failure?.code, pollOptions).toBe("NOT_TRUSTED");
   expect(gateway.servers()[0]?.failure?.message).toContain(`wirescope trust everything --config ${file}`);
   await using client = await connectTo(gateway);
   expect((await client.listTools()).tools).toEqual([]);
@@ -68,7 +68,7 @@ test("accepts several configurations that the program created", async () => {
     trust: trustAll({ environment }),
     listen: { host: "127.0.0.1" },
   });
-  await expect.poll(() => gateway.servers().map(({ state }) => state), patience).toEqual(["READY", "READY"]);
+  await expect.poll(() => gateway.servers().map(({ state }) => state), pollOptions).toEqual(["READY", "READY"]);
 });
 
 test("reads the file again at reload, and reports its problems in findings", async () => {
@@ -105,7 +105,7 @@ test("stops the endpoint when the gateway is disposed of", async () => {
     configuration: write({ everything: server }),
     trust: trustAll({ environment }),
   });
-  await expect.poll(() => stateOf(gateway, "everything"), patience).toBe("READY");
+  await expect.poll(() => stateOf(gateway, "everything"), pollOptions).toBe("READY");
   await gateway[Symbol.asyncDispose]();
   await expect(fetch(gateway.endpoint ?? "")).rejects.toThrow();
 });

@@ -1,6 +1,6 @@
 import { connectChannelz, readTree, type TreeNode } from "@wirescope/channelz";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { connect, patience, startTestGateway } from "./gateway.test.helper.js";
+import { connect, pollOptions, startTestGateway } from "./gateway.test.helper.js";
 import { makeEcho, serve, serveModern } from "./tool-servers.test.helper.js";
 
 /** The roles of the sockets below a node; each must have been read. */
@@ -20,10 +20,10 @@ describe("health and metrics", () => {
     const status = async (path: string) => (await fetch(`${url}${path}`)).status;
     expect(await status("/healthz")).toBe(200);
     expect(await status("/readyz")).toBe(503);
-    await expect.poll(() => typeof respond, patience).toBe("function");
+    await expect.poll(() => typeof respond, pollOptions).toBe("function");
     expect(await status("/readyz")).toBe(503);
     respond?.();
-    await expect.poll(() => status("/readyz"), patience).toBe(200);
+    await expect.poll(() => status("/readyz"), pollOptions).toBe(200);
     expect((await fetch(`${url}/healthz`, { method: "POST" })).status).toBe(405);
     expect(await (await fetch(`${url}/readyz`)).text()).toBe("ready\n");
   });

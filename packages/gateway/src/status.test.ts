@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { configurationOf, connect, patience, startTestGateway } from "./gateway.test.helper.js";
+import { configurationOf, connect, pollOptions, startTestGateway } from "./gateway.test.helper.js";
 import { makeEcho, serve, serveModern } from "./tool-servers.test.helper.js";
 
 const variable = (name: string): string => `\${${name}}`;
@@ -21,8 +21,8 @@ test.each(["legacy", "modern"] as const)(
     const configured = configurationOf(entries, { variables: { LEDGER_TOKEN: secret } });
     const gateway = await startTestGateway({}, { configurations: [configured] });
     const failures = () => gateway.gateway.servers().map(({ failure }) => failure?.code);
-    await expect.poll(failures, patience).toEqual([undefined, "UNAUTHORIZED", "VARIABLE_UNUSABLE"]);
-    await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);
+    await expect.poll(failures, pollOptions).toEqual([undefined, "UNAUTHORIZED", "VARIABLE_UNUSABLE"]);
+    await expect.poll(() => gateway.gateway.servers()[0]?.tools, pollOptions).toBe(1);
 
     const client = await connect(gateway, era);
     const instructions = client.getInstructions() ?? "";

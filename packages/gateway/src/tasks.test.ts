@@ -9,7 +9,7 @@ import {
   TaskStatusNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { connectOld, patience, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
+import { connectOld, pollOptions, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
 import { serveRaw } from "./raw-server.test.helper.js";
 import {
   modernMeta,
@@ -63,7 +63,7 @@ function createProxy(target: string, isAway: () => boolean): { readonly url: Pro
 /** Waits until the gateway offers a tool. */
 async function offered(gateway: TestGateway, name: string): Promise<void> {
   await expect
-    .poll(async () => JSON.stringify((await request(gateway, "tools/list", {})).result?.tools), patience)
+    .poll(async () => JSON.stringify((await request(gateway, "tools/list", {})).result?.tools), pollOptions)
     .toContain(JSON.stringify(name));
 }
 
@@ -124,11 +124,11 @@ describe("tasks of modern servers [TS-D-EXT-2]", () => {
     isAway = true;
     front.disconnect();
     await expect
-      .poll(async () => (await request(gateway, "tasks/get", { taskId })).error?.message, patience)
+      .poll(async () => (await request(gateway, "tasks/get", { taskId })).error?.message, pollOptions)
       .toBeDefined();
     isAway = false;
     await expect
-      .poll(async () => (await request(gateway, "tasks/get", { taskId })).result, patience)
+      .poll(async () => (await request(gateway, "tasks/get", { taskId })).result, pollOptions)
       .toMatchObject({ taskId, status: "working" });
     expect((await request(gateway, "tasks/cancel", { taskId })).error).toBeUndefined();
     expect(server.tasks.get("kept")?.status).toBe("cancelled");
@@ -255,18 +255,20 @@ describe("subscriptions to tasks of modern servers [TS-D-EXT-13]", () => {
     const alice = await subscribe(gateway, all, { token: "alice" });
     const bob = await subscribe(gateway, all, { token: "bob" });
     const mallory = await subscribe(gateway, all, { token: "mallory" });
-    await expect.poll(() => mallory.received.at(-1)?.result, patience).toMatchObject({ resultType: "complete" });
+    await expect.poll(() => mallory.received.at(-1)?.result, pollOptions).toMatchObject({ resultType: "complete" });
     expect(mallory.received[0]?.params?.notifications).toEqual({});
-    await expect.poll(() => alice.received[0]?.params?.notifications, patience).toEqual({ taskIds: [alices] });
-    await expect.poll(() => bob.received[0]?.params?.notifications, patience).toEqual({ taskIds: [bobs] });
+    await expect.poll(() => alice.received[0]?.params?.notifications, pollOptions).toEqual({ taskIds: [alices] });
+    await expect.poll(() => bob.received[0]?.params?.notifications, pollOptions).toEqual({ taskIds: [bobs] });
 
     const result = { content: [{ type: "text", text: "done" }] };
     Object.assign(server.tasks.get("of alice") ?? {}, { status: "completed", result });
     server.notify("of alice");
     server.notify("of bob");
-    await expect.poll(() => bob.received[1], patience).toMatchObject({ params: { taskId: bobs, status: "working" } });
     await expect
-      .poll(() => alice.received[1], patience)
+      .poll(() => bob.received[1], pollOptions)
+      .toMatchObject({ params: { taskId: bobs, status: "working" } });
+    await expect
+      .poll(() => alice.received[1], pollOptions)
       .toMatchObject({ method: "notifications/tasks", params: { taskId: alices, status: "completed", result } });
     expect(alice.received[1]?.params?._meta).toEqual({ "io.modelcontextprotocol/subscriptionId": 1 });
     const everything = JSON.stringify([...alice.received, ...bob.received]);
@@ -281,20 +283,20 @@ describe("subscriptions to tasks of modern servers [TS-D-EXT-13]", () => {
     const gateway = await startTestGateway({ one: { type: "http", url: server.url } });
     await offered(gateway, "one__work");
     const first = await subscribe(gateway, { taskIds: [await createTask(gateway, "one__work")] });
-    await expect.poll(() => first.received.length, patience).toBe(1);
+    await expect.poll(() => first.received.length, pollOptions).toBe(1);
     const taskId = await createTask(gateway, "one__work");
     Object.assign(server.tasks.get("t") ?? {}, { status: "cancelled" });
     const client = await subscribe(gateway, { taskIds: [taskId] });
-    await expect.poll(() => client.received.length, patience).toBe(2);
+    await expect.poll(() => client.received.length, pollOptions).toBe(2);
     expect(client.received).toMatchObject([
       { method: "notifications/subscriptions/acknowledged", params: { notifications: { taskIds: [taskId] } } },
       { method: "notifications/tasks", params: { taskId, status: "cancelled" } },
     ]);
-    await expect.poll(server.listening, patience).toEqual([["first", "t"]]);
+    await expect.poll(server.listening, pollOptions).toEqual([["first", "t"]]);
     await client.close();
-    await expect.poll(server.listening, patience).toEqual([["first"]]);
+    await expect.poll(server.listening, pollOptions).toEqual([["first"]]);
     await first.close();
-    await expect.poll(server.listening, patience).toEqual([]);
+    await expect.poll(server.listening, pollOptions).toEqual([]);
   });
 
   test("a client that subscribes over stdio gets the latest state of its task, and not every repeated one", async () => {
@@ -309,17 +311,17 @@ describe("subscriptions to tasks of modern servers [TS-D-EXT-13]", () => {
       input.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta: modernMeta() } })}\n`);
     };
     ask(1, "tools/call", { name: "one__work", arguments: {} });
-    await expect.poll(() => received[0]?.result?.resultType, patience).toBe("task");
+    await expect.poll(() => received[0]?.result?.resultType, pollOptions).toBe("task");
     const taskId = received[0]?.result?.taskId;
     ask(2, "subscriptions/listen", { notifications: { taskIds: [taskId] } });
-    await expect.poll(() => received[1]?.params?.notifications, patience).toEqual({ taskIds: [taskId] });
+    await expect.poll(() => received[1]?.params?.notifications, pollOptions).toEqual({ taskIds: [taskId] });
 
     const repeated = 500;
     for (let count = 0; count < repeated; count += 1) server.notify("t");
     Object.assign(server.tasks.get("t") ?? {}, { status: "cancelled" });
     server.notify("t");
     await expect
-      .poll(() => received.at(-1), patience)
+      .poll(() => received.at(-1), pollOptions)
       .toMatchObject({
         method: "notifications/tasks",
         params: { taskId, status: "cancelled", _meta: { "io.modelcontextprotocol/subscriptionId": 2 } },
@@ -333,7 +335,7 @@ describe("subscriptions to tasks of modern servers [TS-D-EXT-13]", () => {
     await offered(gateway, "one__work");
     const taskId = await createTask(gateway, "one__work");
     const client = await subscribe(gateway, { taskIds: [taskId], toolsListChanged: true });
-    await expect.poll(() => client.received[0]?.params?.notifications, patience).toEqual({ toolsListChanged: true });
+    await expect.poll(() => client.received[0]?.params?.notifications, pollOptions).toEqual({ toolsListChanged: true });
     const { error } = await request(gateway, "subscriptions/listen", { notifications: { taskIds: "t" } });
     expect(error?.code).toBe(-32_602);
   });
@@ -374,7 +376,7 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
       .poll(async () => {
         state = (await request(gateway, "tasks/get", { taskId }, { capabilities })).result ?? {};
         return state.status;
-      }, patience)
+      }, pollOptions)
       .toBe("input_required");
     const [key = ""] = Object.keys(state.inputRequests as object);
     const inputResponses = { [key]: { action: "accept", content: { interpretation: "technical" } } };
@@ -384,7 +386,7 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
       .poll(async () => {
         state = (await request(gateway, "tasks/get", { taskId }, { capabilities })).result ?? {};
         return state.status;
-      }, patience)
+      }, pollOptions)
       .toBe("completed");
     expect(textOf(state.result as object)).toContain("python");
     expect(JSON.stringify(state.result)).not.toContain("related-task");
@@ -420,7 +422,7 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
       .poll(() => {
         server.say(notification);
         return notified.length;
-      }, patience)
+      }, pollOptions)
       .toBeGreaterThan(0);
     expect(notified[0]).toEqual({ who: "owner", taskId: created.task.taskId, status: "completed" });
     expect(notified.some(({ who }) => who === "other")).toBe(false);
@@ -456,7 +458,7 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
           `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${progressToken},"progress":3,"total":5}}`,
         );
         return notified;
-      }, patience)
+      }, pollOptions)
       .toContainEqual({ who: "owner", params: { progressToken: "mine", progress: 3, total: 5 } });
     expect(notified.some(({ who }) => who === "other")).toBe(false);
   });
@@ -490,9 +492,9 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
     await offered(gateway, "raw__job");
     const taskId = await createTask(gateway, "raw__job");
     const cancelled = request(gateway, "tasks/cancel", { taskId });
-    await expect.poll(() => [hasForgotten, reopen !== undefined], patience).toEqual([true, true]);
+    await expect.poll(() => [hasForgotten, reopen !== undefined], pollOptions).toEqual([true, true]);
     const asked = request(gateway, "tasks/get", { taskId });
-    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBeGreaterThan(0);
+    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, pollOptions).toBeGreaterThan(0);
     reopen?.();
     const { result, error } = await asked;
     expect(error).toBeUndefined();

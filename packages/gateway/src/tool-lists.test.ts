@@ -1,7 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { configurationOf, connect, patience, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { configurationOf, connect, pollOptions, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { serveLegacy } from "./tool-servers.test.helper.js";
 
 function makeFiles(): McpServer {
@@ -50,8 +50,8 @@ test("reports a filter for an unknown server, and a pattern that matches no tool
   const tools = { files: { deny: ["raed_file", "w*"] }, mail: { allow: ["read"] } };
   const gateway = await startTestGateway({ files: { type: "http", url } }, { tools });
   const status = () => gateway.gateway.servers()[0];
-  await expect.poll(() => status()?.idlePatterns, patience).toEqual(["raed_file"]);
-  await expect.poll(() => status()?.tools, patience).toBe(2);
+  await expect.poll(() => status()?.idlePatterns, pollOptions).toEqual(["raed_file"]);
+  await expect.poll(() => status()?.tools, pollOptions).toBe(2);
   // The tools are listed once more.
   const client = await connect(gateway, "legacy");
   await expect
@@ -61,7 +61,7 @@ test("reports a filter for an unknown server, and a pattern that matches no tool
           made[0]?.registerTool(`added_${Math.random()}`, { inputSchema: z.object({}) }, () => ({ content: [] }));
         return (await client.listTools(undefined, { cacheMode: "refresh" })).tools.length;
       },
-      { ...patience, interval: 200 },
+      { ...pollOptions, interval: 200 },
     )
     .toBeGreaterThan(2);
   const reasons = gateway.events.flatMap((event) => (event.kind === "defect" ? [event.reason] : []));

@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { patience, post, startTestGateway } from "./gateway.test.helper.js";
+import { pollOptions, post, startTestGateway } from "./gateway.test.helper.js";
 import { serveRaw } from "./raw-server.test.helper.js";
 
 const clients = 16;
@@ -15,7 +15,7 @@ test("limits the total of JSON responses that clients do not read, without affec
   });
   const maxUnreadBytes = 24_000_000;
   const gateway = await startTestGateway({ raw: server.entry }, { listen: { limits: { maxUnreadBytes } } });
-  await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);
+  await expect.poll(() => gateway.gateway.servers()[0]?.tools, pollOptions).toBe(1);
   const version = "2026-07-28";
   const call = (size: string): string =>
     JSON.stringify({
@@ -59,10 +59,10 @@ test("limits the total of JSON responses that clients do not read, without affec
   const completed = (): number => gateway.events.filter(({ kind }) => kind === "call").length;
   for (let sent = 1; sent <= clients; sent += 1) {
     askAndSleep();
-    await expect.poll(completed, patience).toBe(sent);
+    await expect.poll(completed, pollOptions).toBe(sent);
   }
   // Each remaining connection has several megabytes buffered. One more belongs to the client that reads.
-  await expect.poll(connections, patience).toBeLessThanOrEqual(clients / 2);
+  await expect.poll(connections, pollOptions).toBeLessThanOrEqual(clients / 2);
   const response = await post(gateway, call("small"), headers);
   expect(await response.json()).toMatchObject({ result: { content: [{ text: "small" }] } });
 });

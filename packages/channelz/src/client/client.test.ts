@@ -79,11 +79,11 @@ describe("package detection", () => {
     const client = createChannelzClient(transport);
     const controller = new AbortController();
     const impatient = client.getServers({}, { signal: controller.signal });
-    const patient = client.getServers();
+    const pending = client.getServers();
     controller.abort();
     await expect(impatient).rejects.toMatchObject({ code: "PEER_TIMEOUT" });
     gate.resolve();
-    expect((await patient).end).toBe(true);
+    expect((await pending).end).toBe(true);
   });
 
   test("does not remember a failed detection", async () => {

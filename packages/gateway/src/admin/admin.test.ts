@@ -15,7 +15,7 @@ import { credentials, loadPackageDefinition, Metadata } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { createSecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { configurationOf, patience } from "../gateway.test.helper.js";
+import { configurationOf, pollOptions } from "../gateway.test.helper.js";
 import { everything, makeEcho, modernListener, serve, serveModern } from "../tool-servers.test.helper.js";
 import { explain, startTestAdmin, type TestAdmin } from "./admin.test.helper.js";
 import {
@@ -60,9 +60,9 @@ describe("ListServers", () => {
   test("[TS-D-ADMIN-1] lists the state, authentication and Channelz id of each server, without a secret", async () => {
     const world = await startThree();
     await expect
-      .poll(async () => Object.values(await listed(world)).map(({ state }) => state), patience)
+      .poll(async () => Object.values(await listed(world)).map(({ state }) => state), pollOptions)
       .toEqual([ConnectivityState.READY, ConnectivityState.TRANSIENT_FAILURE, ConnectivityState.TRANSIENT_FAILURE]);
-    await expect.poll(async () => (await listed(world)).echo?.toolCount, patience).toBe(1);
+    await expect.poll(async () => (await listed(world)).echo?.toolCount, pollOptions).toBe(1);
     const { echo, ledger, unset } = await listed(world);
     expect(echo).toMatchObject({
       configuration: "/project/.mcp.json",
@@ -128,14 +128,14 @@ describe("WatchServers", () => {
   test("[TS-D-ADMIN-2] sends all servers first, then each change, added and removed servers", async () => {
     const url = await serveModern(makeEcho("echo"));
     const world = await startTestAdmin({ echo: { type: "http", url }, old: { type: "http", url } });
-    await expect.poll(async () => (await listed(world)).old?.toolCount, patience).toBe(1);
+    await expect.poll(async () => (await listed(world)).old?.toolCount, pollOptions).toBe(1);
     const { messages } = watch(world);
-    await expect.poll(() => messages.length, patience).toBeGreaterThan(0);
+    await expect.poll(() => messages.length, pollOptions).toBeGreaterThan(0);
     expect(Object.keys(messages[0]?.servers ?? {})).toEqual(["echo", "old"]);
     await world.gateway.reload([configurationOf({ echo: { type: "http", url }, fresh: { type: "http", url } })]);
     const last = (name: string) => messages.findLast(({ servers }) => servers[name] !== undefined)?.servers[name];
-    await expect.poll(() => messages.flatMap(({ removed }) => removed), patience).toEqual(["old"]);
-    await expect.poll(() => last("fresh")?.toolCount, patience).toBe(1);
+    await expect.poll(() => messages.flatMap(({ removed }) => removed), pollOptions).toEqual(["old"]);
+    await expect.poll(() => last("fresh")?.toolCount, pollOptions).toBe(1);
     expect(last("fresh")?.state).toBe(ConnectivityState.READY);
     // An unchanged server is not sent again.
     expect(messages.filter(({ servers }) => servers.echo !== undefined)).toHaveLength(1);
@@ -181,7 +181,7 @@ describe("WatchServers", () => {
     onTestFinished(() => again.abort());
     const retry = (): Promise<unknown> =>
       admin.watchServers({}, { signal: again.signal })[Symbol.asyncIterator]().next();
-    await expect.poll(() => retry().then(() => "open", String), patience).toBe("open");
+    await expect.poll(() => retry().then(() => "open", String), pollOptions).toBe("open");
   });
 });
 
@@ -204,10 +204,10 @@ describe("Explain", () => {
     const configurations = [configurationOf(entries, { variables: { ECHO_TOKEN: secret }, backOff })];
     const { admin, gateway } = await startTestAdmin({}, { configurations });
     const state = (): string | undefined => gateway.servers()[0]?.state;
-    await expect.poll(state, patience).toBe("TRANSIENT_FAILURE");
+    await expect.poll(state, pollOptions).toBe("TRANSIENT_FAILURE");
     isRefusing = false;
     expect(await explain(admin, "echo")).toMatchObject({ explanation: { well: true } });
-    await expect.poll(state, patience).toBe("READY");
+    await expect.poll(state, pollOptions).toBe("READY");
   });
 
   test("leaves no channel behind, whether the server refuses or does not respond", async () => {
@@ -225,7 +225,7 @@ describe("Explain", () => {
     for (const name of Object.keys(entries)) await explain(admin, name);
     const names = async (): Promise<string[]> =>
       (await gateway.registry.getTopChannels()).channel.map(({ ref }) => ref?.name ?? "");
-    await expect.poll(names, patience).toEqual(["refusing", "silent"]);
+    await expect.poll(names, pollOptions).toEqual(["refusing", "silent"]);
   });
 });
 
@@ -292,7 +292,7 @@ describe("access control", () => {
       expect((await admin.listServers({})).servers).toHaveLength(2);
       const denied = /\[permission_denied\] This method requires the administrator's token/;
       const isDown = (): boolean => gateway.servers()[1]?.state === "TRANSIENT_FAILURE";
-      await expect.poll(() => existsSync(starts) && isDown(), patience).toBe(true);
+      await expect.poll(() => existsSync(starts) && isDown(), pollOptions).toBe(true);
       const startsBefore = readFileSync(starts, "utf8");
       await expect(explain(admin, "program")).rejects.toThrow(denied);
       await expect(admin.reconnect({ server: "program" })).rejects.toThrow(denied);

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { connect, patience } from "../gateway.test.helper.js";
+import { connect, pollOptions } from "../gateway.test.helper.js";
 import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import { makeEcho, serveModern } from "../tool-servers.test.helper.js";
 import {
@@ -40,7 +40,7 @@ const entries = (...more: string[]): object => ({
 async function startUnapproved(project: ApprovedProject): Promise<TestAdmin> {
   writeProgram(project, "first");
   const world = await startTestAdmin({}, { configurations: [project.write(entries())], secrets: project.secrets });
-  await expect.poll(() => world.gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
+  await expect.poll(() => world.gateway.servers()[0]?.failure?.code, pollOptions).toBe("NOT_TRUSTED");
   return world;
 }
 
@@ -63,7 +63,7 @@ describe("approvals", () => {
     await expect(admin.approve({ server: "tools" })).rejects.toThrow(/\[invalid_argument\].*GetApproval/);
     const { server } = await admin.approve({ server: "tools", fingerprint: shown.fingerprint });
     expect(server?.state).toBe(ConnectivityState.READY);
-    await expect.poll(() => changes, patience).toBeGreaterThan(0);
+    await expect.poll(() => changes, pollOptions).toBeGreaterThan(0);
     expect((await client.listTools(undefined, { cacheMode: "refresh" })).tools.length).toBeGreaterThan(0);
     expect(await admin.getApproval({ server: "tools" })).toMatchObject({
       state: TrustState.TRUSTED,
@@ -84,7 +84,7 @@ describe("approvals", () => {
     const second = await admin.getApproval({ server: "tools" });
     await admin.approve({ server: "tools", fingerprint: second.fingerprint });
     await gateway.reload([project.write(entries("stdio"))]);
-    await expect.poll(() => gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
+    await expect.poll(() => gateway.servers()[0]?.failure?.code, pollOptions).toBe("NOT_TRUSTED");
     const changed = await admin.getApproval({ server: "tools" });
     expect(changed.state).toBe(TrustState.CHANGED);
     expect(changed.changes).toMatchObject([{ field: "args[1]", after: "stdio" }]);
@@ -101,14 +101,14 @@ test("[TS-D-TRUST-10] requires a new approval after a reload if a variable chang
   const leadingTo = (url: string): GatewayConfiguration =>
     project.write({ api: { type: "http", url: `${variable("API_URL")}/mcp` } }, { API_URL: new URL(url).origin });
   const { admin, gateway } = await startTestAdmin({}, { configurations: [leadingTo(first)], secrets: project.secrets });
-  await expect.poll(() => gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
+  await expect.poll(() => gateway.servers()[0]?.failure?.code, pollOptions).toBe("NOT_TRUSTED");
   const shown = await admin.getApproval({ server: "api" });
   expect(shown.description).toContain(`  origin    ${new URL(first).origin}`);
   const { server } = await admin.approve({ server: "api", fingerprint: shown.fingerprint });
   expect(server?.state).toBe(ConnectivityState.READY);
 
   await gateway.reload([leadingTo(second)]);
-  await expect.poll(() => gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
+  await expect.poll(() => gateway.servers()[0]?.failure?.code, pollOptions).toBe("NOT_TRUSTED");
   const changed = await admin.getApproval({ server: "api" });
   expect(changed.changes).toMatchObject([
     { field: "origin", before: new URL(first).origin, after: new URL(second).origin },
@@ -116,7 +116,7 @@ test("[TS-D-TRUST-10] requires a new approval after a reload if a variable chang
   await expect(admin.approve({ server: "api", fingerprint: shown.fingerprint })).rejects.toThrow(/\[aborted\]/);
   await admin.approve({ server: "api", fingerprint: changed.fingerprint });
   await gateway.reload([leadingTo(first)]);
-  await expect.poll(() => gateway.servers()[0]?.state, patience).toBe("READY");
+  await expect.poll(() => gateway.servers()[0]?.state, pollOptions).toBe("READY");
 });
 
 test("[TS-D-ADMIN-7] diagnoses a server in Explain with the variables, approvals and last failure of the gateway", async () => {

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Explanation, Step } from "@wirescope/tool-server/why";
 import { expect, onTestFinished, test } from "vitest";
-import { configurationOf, patience } from "../gateway.test.helper.js";
+import { configurationOf, pollOptions } from "../gateway.test.helper.js";
 import { explain, startTestAdmin } from "./admin.test.helper.js";
 import { createDiagnoses } from "./explain.js";
 
@@ -44,9 +44,9 @@ test("[TS-D-ADMIN-7] streams each step while the diagnosis runs, and all of them
   };
   const first = follow();
   const before = ["configuration", "trust", "name", "connection"];
-  await expect.poll(() => first.names, patience).toEqual(before);
+  await expect.poll(() => first.names, pollOptions).toEqual(before);
   const second = follow();
-  await expect.poll(() => second.names, patience).toEqual(before);
+  await expect.poll(() => second.names, pollOptions).toEqual(before);
   server.fail();
   expect(await Promise.all([first.ended, second.ended])).toEqual([false, false]);
   expect(first.names).toContain("http");

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { patience, post, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
+import { pollOptions, post, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
 import { eventOf, serveRaw } from "../raw-server.test.helper.js";
 import { runGateway } from "../run-gateway.js";
 import { serve } from "../tool-servers.test.helper.js";
@@ -46,7 +46,7 @@ async function startWithTokenFile(token: string): Promise<TestGateway & { change
       writeFileSync(tokenFile, next);
       // It is refused without a session, so it starts none.
       const ping = { jsonrpc: "2.0", id: 2, method: "ping" };
-      await expect.poll(async () => (await post({ ...gateway, token: next }, ping)).status, patience).toBe(400);
+      await expect.poll(async () => (await post({ ...gateway, token: next }, ping)).status, pollOptions).toBe(400);
     },
   };
 }

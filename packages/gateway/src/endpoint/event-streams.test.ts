@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { patience } from "../gateway.test.helper.js";
+import { pollOptions } from "../gateway.test.helper.js";
 import { createEventStreams, type EventStream } from "./event-streams.js";
 import type { EndpointResponse } from "./http-exchange.js";
 
@@ -32,7 +32,7 @@ async function start(maxBytes: number): Promise<(reads: boolean) => Promise<Open
     if (reads) read();
     const known = responses.length;
     socket.write("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
-    await expect.poll(() => responses.length, patience).toBe(known + 1);
+    await expect.poll(() => responses.length, pollOptions).toBe(known + 1);
     const response = responses[known] as EndpointResponse;
     return { stream: streams.open(response), response, read, text: () => text };
   };
@@ -51,6 +51,6 @@ test("limits the backlog of a stream: a notification is dropped, a request fails
   expect(response.writableLength).toBeLessThanOrEqual(waited);
   expect(stream.isOpen).toBe(true);
   stream.respond({ jsonrpc: "2.0", id: 1, result: {} });
-  await expect.poll(() => stream.isOpen, patience).toBe(false);
+  await expect.poll(() => stream.isOpen, pollOptions).toBe(false);
   expect(response.destroyed).toBe(true);
 });

@@ -2,7 +2,7 @@ import { Agent, request as httpRequest, type IncomingMessage, type ServerRespons
 import { connect } from "node:net";
 import { metaKeys } from "@wirescope/tool-server/internal";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { patience, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
+import { pollOptions, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
 import { eventOf, type RawMessage, type RawServer, serveRaw } from "../raw-server.test.helper.js";
 
 /** How a client frames the body of a request. */
@@ -161,13 +161,13 @@ test("sends the same responses to a legacy session for bodies with a length and 
     };
     const before = [held(), cancelled()] as const;
     const pending = send(call("hold", "h"), session);
-    await expect.poll(held, patience).toBe(before[0] + 1);
+    await expect.poll(held, pollOptions).toBe(before[0] + 1);
     steps.cancel = await send(
       { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "h" } },
       session,
     );
     steps.cancelled = await pending;
-    await expect.poll(cancelled, patience).toBe(before[1] + 1);
+    await expect.poll(cancelled, pollOptions).toBe(before[1] + 1);
     steps.delete = await ask(way, { method: "DELETE", headers: { ...usualHeaders(), ...session } });
     agent.destroy();
     steps.ended = await send(request("tools/list"), session);
@@ -228,10 +228,10 @@ test("sends the same responses to a modern client in both framings, and cancels 
     const leaving = new AbortController();
     const body = JSON.stringify(call("hold", "h", { _meta: meta() }));
     const pending = ask(way, { headers: { ...usualHeaders(), ...calling }, body, signal: leaving.signal });
-    await expect.poll(held, patience).toBe(before[0] + 1);
+    await expect.poll(held, pollOptions).toBe(before[0] + 1);
     leaving.abort();
     await expect(pending).rejects.toThrow("aborted");
-    await expect.poll(cancelled, patience).toBe(before[1] + 1);
+    await expect.poll(cancelled, pollOptions).toBe(before[1] + 1);
     return steps;
   });
   expect(outlineOf(received)).toEqual({
@@ -330,9 +330,9 @@ test("cancels the call of a client that half-closes the connection while it wait
     onTestFinished(() => void socket.destroy());
     const closed = new Promise((resolve) => socket.resume().once("end", resolve));
     socket.write(`POST /mcp HTTP/1.1\r\n${headers.join("\r\n")}\r\n${framed}`);
-    await expect.poll(held, patience).toBe(before[0] + 1);
+    await expect.poll(held, pollOptions).toBe(before[0] + 1);
     socket.end();
-    await expect.poll(cancelled, patience).toBe(before[1] + 1);
+    await expect.poll(cancelled, pollOptions).toBe(before[1] + 1);
     await closed;
   }
 });

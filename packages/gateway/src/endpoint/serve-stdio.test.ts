@@ -3,7 +3,7 @@ import { Client, type ClientOptions, type JSONRPCMessage, type Transport } from 
 import { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { type Mode, patience, startTestGateway, textOf } from "../gateway.test.helper.js";
+import { type Mode, pollOptions, startTestGateway, textOf } from "../gateway.test.helper.js";
 import { makeEcho, serveLegacy, serveModern } from "../tool-servers.test.helper.js";
 
 /** Pipes to a gateway, and the messages that it wrote. */
@@ -118,10 +118,10 @@ describe.each<Mode>(["legacy", "modern"])("a %s client over stdio", (mode) => {
     const controller = new AbortController();
     const call = client.callTool({ name: "rich__wait", arguments: {} }, { signal: controller.signal });
     const failed = expect(call).rejects.toThrow();
-    await expect.poll(() => isWaiting, patience).toBe(true);
+    await expect.poll(() => isWaiting, pollOptions).toBe(true);
     controller.abort();
     await failed;
-    await expect.poll(() => cancelled, patience).toBe(true);
+    await expect.poll(() => cancelled, pollOptions).toBe(true);
   });
 
   test("notifies the client of changed lists", async () => {
@@ -139,7 +139,7 @@ describe.each<Mode>(["legacy", "modern"])("a %s client over stdio", (mode) => {
     await client.listTools();
     changes = 0;
     made[0]?.registerTool("more", { inputSchema: z.object({}) }, () => ({ content: [] }));
-    await expect.poll(() => changes, patience).toBeGreaterThan(0);
+    await expect.poll(() => changes, pollOptions).toBeGreaterThan(0);
   });
 });
 
@@ -148,7 +148,7 @@ test("sends an error for an invalid line, and serves the others", async () => {
   input.write('not json\n{"a":1}\n\n');
   input.write(`{"x":"${"y".repeat(2000)}"}\n`);
   input.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n');
-  await expect.poll(() => lines.length, patience).toBe(4);
+  await expect.poll(() => lines.length, pollOptions).toBe(4);
   expect(lines).toMatchObject([
     { id: null, error: { code: -32_700 } },
     { id: null, error: { code: -32_600 } },
@@ -176,10 +176,10 @@ test("disconnects a client that ends its input, and cancels its call", async () 
   const pipes = await open({ hang: { type: "http", url } });
   const client = await connectOver(pipes, "legacy");
   const call = client.callTool({ name: "hang__hang", arguments: {} }).catch(() => {});
-  await expect.poll(() => isRunning, patience).toBe(true);
+  await expect.poll(() => isRunning, pollOptions).toBe(true);
   pipes.input.end();
   await pipes.closed;
-  await expect.poll(() => aborted, patience).toBe(true);
+  await expect.poll(() => aborted, pollOptions).toBe(true);
   await client.close();
   await call;
 });

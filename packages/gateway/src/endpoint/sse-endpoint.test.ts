@@ -4,7 +4,7 @@ import { SSEClientTransport as OldTransport } from "@modelcontextprotocol/sdk/cl
 import { McpServer } from "@modelcontextprotocol/server";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { patience, startTestGateway, type TestGateway, textOf } from "../gateway.test.helper.js";
+import { pollOptions, startTestGateway, type TestGateway, textOf } from "../gateway.test.helper.js";
 import { makeEcho, serveLegacy, serveModern } from "../tool-servers.test.helper.js";
 
 function withToken(token: string): (url: string | URL | Request, init?: RequestInit) => Promise<Response> {
@@ -66,7 +66,7 @@ test("sends progress, server requests and list changes over the client's stream"
   expect(textOf(await client.callTool({ name: "rich__ask", arguments: {} }, { onprogress }))).toBe("decline");
   expect(progress).toEqual([1]);
   made[0]?.registerTool("more", { inputSchema: z.object({}) }, () => ({ content: [] }));
-  await expect.poll(() => changes, patience).toBeGreaterThan(0);
+  await expect.poll(() => changes, pollOptions).toBeGreaterThan(0);
 });
 
 test("ends a session with its stream, and requires a session for messages", async () => {
@@ -80,7 +80,7 @@ test("ends a session with its stream, and requires a session for messages", asyn
   await client.ping();
   expect(gateway.events.filter(({ kind }) => kind === "session-opened")).toHaveLength(1);
   await client.close();
-  await expect.poll(() => gateway.events.filter(({ kind }) => kind === "session-closed").length, patience).toBe(1);
+  await expect.poll(() => gateway.events.filter(({ kind }) => kind === "session-closed").length, pollOptions).toBe(1);
 });
 
 test("limits the open streams, and frees the slot of a closed one", async () => {
@@ -99,6 +99,6 @@ test("limits the open streams, and frees the slot of a closed one", async () => 
       const { status, end } = await open();
       await end();
       return status;
-    }, patience)
+    }, pollOptions)
     .toBe(200);
 });

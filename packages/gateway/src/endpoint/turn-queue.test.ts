@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { patience, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
+import { pollOptions, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
 import { createTurnQueue } from "./turn-queue.js";
 
 /** A connection that the gateway may not have accepted yet. */
@@ -58,11 +58,11 @@ test("accepts new connections while many requests on others are waiting", async 
     if (count === 210) openedBefore = opened;
   });
   const busy = await Promise.all(Array.from({ length: 200 }, () => open(gateway)));
-  await expect.poll(accepted, patience).toBe(200);
+  await expect.poll(accepted, pollOptions).toBe(200);
   for (const socket of busy) socket.write(requestOf(gateway, initialize));
   await Promise.all(Array.from({ length: 10 }, () => open(gateway)));
-  await expect.poll(() => opened, patience).toBe(200);
-  await expect.poll(() => openedBefore, patience).toBeLessThan(200);
+  await expect.poll(() => opened, pollOptions).toBe(200);
+  await expect.poll(() => openedBefore, pollOptions).toBeLessThan(200);
 });
 
 test("accepts new connections while many messages from an HTTP+SSE client are waiting", async () => {
@@ -89,13 +89,13 @@ test("accepts new connections while many messages from an HTTP+SSE client are wa
     if (count === 210) callsBefore = calls;
   });
   const busy = await Promise.all(Array.from({ length: 200 }, () => open(gateway)));
-  await expect.poll(accepted, patience).toBe(200);
+  await expect.poll(accepted, pollOptions).toBe(200);
   for (const [index, socket] of busy.entries()) {
     socket.write(requestOf(gateway, { jsonrpc: "2.0", id: 100 + index, method: "ping" }, path));
   }
   await Promise.all(Array.from({ length: 10 }, () => open(gateway)));
-  await expect.poll(() => calls, patience).toBe(200);
-  await expect.poll(() => callsBefore, patience).toBeLessThan(200);
+  await expect.poll(() => calls, pollOptions).toBe(200);
+  await expect.poll(() => callsBefore, pollOptions).toBeLessThan(200);
 });
 
 test("creates no session for a client that disconnects while its initialize waits", async () => {
@@ -115,7 +115,7 @@ test("creates no session for a client that disconnects while its initialize wait
   const sockets = await Promise.all(Array.from({ length: 100 }, () => open(gateway)));
   const [leaving, last] = sockets.slice(-2) as [Socket, Socket];
   leave = () => void leaving.destroy();
-  await expect.poll(accepted, patience).toBe(100);
+  await expect.poll(accepted, pollOptions).toBe(100);
   for (const socket of sockets) socket.write(requestOf(gateway, initialize));
   await once(last, "data");
   expect(opened).toBe(99);
@@ -128,7 +128,7 @@ test("runs a task that is added while others wait after them, and loses none", a
   expect([..."abcdefg"].map(run)).toEqual([true, true, false, false, false, false, false]);
   expect(order.join("")).toBe("ab");
   setImmediate(() => run("h"));
-  await expect.poll(() => order.join(""), patience).toBe("abcdefgh");
+  await expect.poll(() => order.join(""), pollOptions).toBe("abcdefgh");
   run("i");
   expect(order.join("")).toBe("abcdefghi");
 });

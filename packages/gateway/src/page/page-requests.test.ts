@@ -6,7 +6,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { createTimelineClient } from "@wirescope/channelz/timeline";
 import { expect, onTestFinished, test } from "vitest";
 import { createAdminClient } from "../admin/client/admin-client.js";
-import { patience } from "../gateway.test.helper.js";
+import { pollOptions } from "../gateway.test.helper.js";
 import { type Browser, enter, type PageWorld, type RawResponse, send, startPage } from "./page.test.helper.js";
 
 const listServers = "/wirescope.v1.AdminService/ListServers";
@@ -124,7 +124,7 @@ test("[TS-D-ADMIN-10] streams the gateway's objects to a browser, and shows earl
     const { servers, time } = await admin.listServers({ time: timestampFromMs(Date.now()) });
     return time !== undefined && servers[0]?.failure !== undefined;
   };
-  await expect.poll(failed, patience).toBe(true);
+  await expect.poll(failed, pollOptions).toBe(true);
   const { servers } = await admin.listServers({ time: timestampFromMs(1) });
   expect(servers).toMatchObject([{ name: "gone" }]);
 });

@@ -15,7 +15,7 @@ import {
   livenessOf,
 } from "./lock-file.js";
 
-const patience = { interval: 1, timeout: 60_000 };
+const pollOptions = { interval: 1, timeout: 60_000 };
 const never = new AbortController().signal;
 setMaxListeners(0, never);
 
@@ -39,7 +39,7 @@ async function newLock(owner?: LockOwner | string): Promise<string> {
 async function advanceInSteps(clock: FakeClock, byMs: number, isOver: () => boolean = () => false): Promise<void> {
   for (let gone = 0; gone < byMs && !isOver(); gone += 100) {
     clock.advance(100);
-    await vi.waitFor(() => expect(clock.waiting > 0 || isOver()).toBe(true), patience);
+    await vi.waitFor(() => expect(clock.waiting > 0 || isOver()).toBe(true), pollOptions);
   }
 }
 
@@ -85,7 +85,7 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
     const clock = createFakeClock();
     const controller = new AbortController();
     const taking = acquireLockFile(path, { lost, signal: controller.signal, clock }).catch((error: unknown) => error);
-    await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
+    await vi.waitFor(() => expect(clock.waiting).toBe(1), pollOptions);
     await advanceInSteps(clock, 3_000);
     expect(await ownerAt(path)).toEqual(owner);
     controller.abort("enough");
@@ -126,7 +126,7 @@ describe("an owner that cannot be looked up", () => {
     const taking = acquireLockFile(path, { lost, signal: never, clock }).then((lock) => {
       held = lock;
     });
-    await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
+    await vi.waitFor(() => expect(clock.waiting).toBe(1), pollOptions);
     await advanceInSteps(clock, heartbeatTimeoutMs - 1_000);
     expect(held).toBeUndefined();
     await advanceInSteps(clock, 2_000, () => held !== undefined);
@@ -140,7 +140,7 @@ describe("an owner that cannot be looked up", () => {
     const controller = new AbortController();
     const reason = new Error("enough");
     const taking = acquireLockFile(path, { lost, signal: controller.signal, clock }).catch((error: unknown) => error);
-    await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
+    await vi.waitFor(() => expect(clock.waiting).toBe(1), pollOptions);
     for (let beat = 1; beat <= 8; beat += 1) {
       await utimes(path, beat, beat);
       await advanceInSteps(clock, heartbeatTimeoutMs - 5_000);
@@ -158,7 +158,7 @@ describe("a holder", () => {
     const held = await acquireLockFile(path, { lost, signal: never, clock });
     await utimes(path, 1, 1);
     clock.advance(heartbeatMs);
-    await vi.waitFor(async () => expect((await stat(path)).mtimeMs).toBeGreaterThan(1000), patience);
+    await vi.waitFor(async () => expect((await stat(path)).mtimeMs).toBeGreaterThan(1000), pollOptions);
     await held.release();
     expect(clock.waiting).toBe(0);
   });
@@ -170,7 +170,7 @@ describe("a holder", () => {
     const other = createLockOwner();
     await writeFile(path, JSON.stringify(other));
     clock.advance(heartbeatMs);
-    await vi.waitFor(() => expect(held.lost.aborted).toBe(true), patience);
+    await vi.waitFor(() => expect(held.lost.aborted).toBe(true), pollOptions);
     expect(held.lost.reason).toMatchObject({ message: "The lock was lost." });
     await held.release();
     expect(await ownerAt(path)).toEqual(other);

@@ -3,7 +3,7 @@ import { createSecretRegistry } from "@wirescope/tool-server";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { readAdminError } from "../../admin/client/admin-client.js";
-import { patience } from "../../gateway.test.helper.js";
+import { pollOptions } from "../../gateway.test.helper.js";
 import { type Call, CallOutcome } from "../../gen/wirescope/v1/calls_pb.js";
 import { serveRaw } from "../../raw-server.test.helper.js";
 import { lastToolCall, startTestCalls, toolCalls } from "./calls.test.helper.js";
@@ -33,7 +33,7 @@ test("[TS-D-CALLS-2] sends a watcher the kept calls, then each call when it star
       if (seen.length > 1 && seen.at(-1)?.some(({ outcome }) => outcome === CallOutcome.OK)) return;
     }
   })();
-  await expect.poll(() => seen.length, patience).toBe(1);
+  await expect.poll(() => seen.length, pollOptions).toBe(1);
   await gateway.client.callTool({ name: "notes__echo", arguments: { slow: true } });
   await watching;
   expect(seen[0]?.map(({ outcome }) => outcome)).toEqual([CallOutcome.OK]);
@@ -52,7 +52,7 @@ test("[TS-D-CALLS-4] statistics count the calls of each server, failures and lat
     await gateway.client.callTool({ name: "notes__echo", arguments: { fails } });
   }
   await expect
-    .poll(async () => (await gateway.reader.getCallStatistics({ points: 3 })).servers, patience)
+    .poll(async () => (await gateway.reader.getCallStatistics({ points: 3 })).servers, pollOptions)
     .toMatchObject([{ server: "notes", calls: 4n, failed: 1n, failureRate: 0.25 }]);
   const { total, servers, window, interval } = await gateway.reader.getCallStatistics({ points: 3 });
   expect(total).toMatchObject({ server: "", calls: 4n, failed: 1n });
@@ -138,7 +138,7 @@ test("[TS-D-CALLS-4] counts a call that fails because its server is down for tha
     await expect(gateway.client.callTool({ name, arguments: {} })).rejects.toThrow();
   }
   await expect
-    .poll(async () => (await gateway.reader.getCallStatistics({})).total, patience)
+    .poll(async () => (await gateway.reader.getCallStatistics({})).total, pollOptions)
     .toMatchObject({ calls: 4n, failed: 3n, failureRate: 0.75 });
   const { servers } = await gateway.reader.getCallStatistics({});
   expect(servers).toMatchObject([

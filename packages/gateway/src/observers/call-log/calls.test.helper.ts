@@ -1,7 +1,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { expect } from "vitest";
 import { type CallClient, createCallClient } from "../../admin/client/call-client.js";
-import { connect, patience, startTestGateway, type TestGateway } from "../../gateway.test.helper.js";
+import { connect, pollOptions, startTestGateway, type TestGateway } from "../../gateway.test.helper.js";
 import type { GatewayOptions } from "../../gateway-options.js";
 import { type Call, CallOutcome, type CallPhase, PhaseKindSchema } from "../../gen/wirescope/v1/calls_pb.js";
 
@@ -38,7 +38,7 @@ export async function lastToolCall(gateway: Pick<TestCalls, "reader" | "calls">)
     .poll(async () => {
       last = (await toolCalls(gateway)).at(-1);
       return last?.outcome ?? CallOutcome.RUNNING;
-    }, patience)
+    }, pollOptions)
     .not.toBe(CallOutcome.RUNNING);
   return (await gateway.calls.getCall({ id: last?.id ?? "" })).call!;
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { configurationOf, patience } from "../../gateway.test.helper.js";
+import { configurationOf, pollOptions } from "../../gateway.test.helper.js";
 import { CallOutcome } from "../../gen/wirescope/v1/calls_pb.js";
 import { serveRaw } from "../../raw-server.test.helper.js";
 import { everything, legacyListener, makeEcho, serve } from "../../tool-servers.test.helper.js";
@@ -139,7 +139,7 @@ test("shows the process as the socket of a stdio call", async () => {
   const entries = { local: { command: process.execPath, args: [everything] } };
   const gateway = await startTestCalls(entries);
   await expect
-    .poll(() => gateway.client.callTool({ name: "local__echo", arguments: { message: "a" } }), patience)
+    .poll(() => gateway.client.callTool({ name: "local__echo", arguments: { message: "a" } }), pollOptions)
     .toMatchObject({ content: [{ text: "Echo: a" }] });
   const call = await lastToolCall(gateway);
   expect(outlineOf(call.phases).at(-1)).toBe("server");

@@ -2,7 +2,7 @@ import { type ConnectionInfo, type CredentialEnding, channels } from "@wirescope
 import { expect, test, vi } from "vitest";
 import { countCredentialOperations } from "./gauges.js";
 
-const patience = { timeout: 60_000, interval: 10 };
+const pollOptions = { timeout: 60_000, interval: 10 };
 const ended = channels["credential:ended"];
 
 const infoOf = (name: string): ConnectionInfo => ({
@@ -55,5 +55,5 @@ test("does not keep a discarded gateway in memory", async () => {
     // A discarded counter unsubscribes at the next message.
     end(infoOf("notes"), { outcome: "done" });
     expect(ended.hasSubscribers).toBe(false);
-  }, patience);
+  }, pollOptions);
 });

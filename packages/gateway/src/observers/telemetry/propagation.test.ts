@@ -5,7 +5,7 @@ import { z } from "zod";
 import {
   connect,
   type Mode,
-  patience,
+  pollOptions,
   post,
   startTestGateway,
   type TestGateway,
@@ -69,7 +69,7 @@ async function startWorld(options: Parameters<typeof startTestGateway>[1] = {}):
   );
   await vi.waitFor(() => {
     expect(gateway.gateway.servers().map(({ tools }) => tools)).toEqual([1, 1, 1]);
-  }, patience);
+  }, pollOptions);
   return { ...gateway, headers: () => headers };
 }
 

@@ -7,7 +7,7 @@ import { temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
 import { createOAuthWorld, currentToken, replaceToken } from "../oauth-world.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 20 };
+const pollOptions = { timeout: 60_000, interval: 20 };
 
 /** Two processes that share a vault, from the vault's point of view. */
 async function openTwice(): Promise<readonly [Vault, Vault]> {
@@ -28,15 +28,15 @@ test("[TS-D-OAUTH-6] a session notices that another process signs in, renews the
   expect(await currentToken(watching)).toBeUndefined();
 
   const first = await other.signIn(world.person);
-  await expect.poll(() => changes, patience).toEqual(["signed-in"]);
+  await expect.poll(() => changes, pollOptions).toEqual(["signed-in"]);
   expect((await currentToken(watching))?.revision).toBe(first.revision);
 
   const second = await replaceToken(other, first);
-  await expect.poll(() => changes, patience).toEqual(["signed-in", "renewed"]);
+  await expect.poll(() => changes, pollOptions).toEqual(["signed-in", "renewed"]);
   expect(watching.cachedToken()?.revision).toBe(second?.revision);
 
   await other.signOut();
-  await expect.poll(() => changes, patience).toEqual(["signed-in", "renewed", "signed-out"]);
+  await expect.poll(() => changes, pollOptions).toEqual(["signed-in", "renewed", "signed-out"]);
   expect(watching.cachedToken()).toBeNull();
   // It did nothing of that by itself.
   expect(world.authorization.count("/token", "refresh_token")).toBe(1);
@@ -53,7 +53,7 @@ test("the pause after a failed renewal does not apply to tokens of another proce
   const changes: string[] = [];
   watching.watch((change) => changes.push(change));
   await world.session({ vault: there }).signIn(world.person);
-  await expect.poll(() => changes, patience).toEqual(["renewed"]);
+  await expect.poll(() => changes, pollOptions).toEqual(["renewed"]);
   expect(watching.describe().pausedUntil).toBeUndefined();
 });
 
@@ -80,7 +80,7 @@ test("a write of another process during a sign-in does not restore the previous 
       const before = reads;
       await there.put({ profile: "x", server: "x", resource: "x", issuer: "x", tenant: "x", item: "x" }, {});
       // The session has noticed it when it has read its issuer again.
-      await expect.poll(() => reads, patience).toBeGreaterThan(before);
+      await expect.poll(() => reads, pollOptions).toBeGreaterThan(before);
       await new Promise((resolve) => setImmediate(resolve));
       during = session.describe().issuer;
       return world.person.begin(request, signal);
