@@ -182,7 +182,7 @@ describe.skipIf(!isChromiumInstalled)("the calls in the page", () => {
     await echo(client, "after");
     await rows(page).first().getByText("echo").click();
     const panel = page.getByRole("complementary", { name: "Call" });
-    await panel.getByText("The body was not captured.").waitFor();
+    await panel.getByText("No body is stored.").waitFor();
     await page.getByRole("button", { name: "Capture bodies" }).click();
     await page.getByText("Capture is on").waitFor();
   });
