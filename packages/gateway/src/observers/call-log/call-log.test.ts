@@ -45,13 +45,13 @@ test("[TS-D-CALLS-3] redacts the secrets of a server in the captured arguments, 
   const redact = (text: string, server: string | undefined): string =>
     server === "notes" ? text.replaceAll("revealed", "[redacted]") : text;
   const log = openLog({ capturesBodies: true, redact });
-  const call = new TestCall(1, "editor 1.0", { name: "notes__read", arguments: { key: "revealed" } });
+  const call = new TestCall(1, "editor 1.0", { name: "notes__read", arguments: { note: "revealed" } });
   log.started?.(call);
   call.setRoute("notes", "read");
   call.settle({ result: { text: "revealed" } });
   log.ended?.(call, ok);
   const { body } = log.find(`${log.prefix}1`)!;
-  expect(JSON.parse(body?.request.text ?? "")).toEqual({ name: "notes__read", arguments: { key: "[redacted]" } });
+  expect(JSON.parse(body?.request.text ?? "")).toEqual({ name: "notes__read", arguments: { note: "[redacted]" } });
   expect(JSON.parse(body?.response?.text ?? "")).toEqual({ result: { text: "[redacted]" } });
 });
 
