@@ -122,6 +122,25 @@ export function testSourceContract(name: string, copies: number, open: () => Pro
       await expect(source.getServerSockets(ids[0] ?? 0n)).rejects.toMatchObject({ code: "NOT_FOUND" });
     });
 
+    test("rejects with INVALID_ARGUMENT for ids and page sizes that are not integers of 64 bits", async () => {
+      const source = await open();
+      const { ids } = await serverIds(source);
+      for (const value of [1.5, 2 ** 53, Number.NaN, 2n ** 63n, "1" as unknown as number]) {
+        for (const reading of [
+          source.getChannel(value),
+          source.getSubchannel(value),
+          source.getServer(value),
+          source.getSocket(value),
+          source.getServerSockets(value),
+          source.getTopChannels({ startId: value }),
+          source.getServers({ maxResults: value }),
+          source.getServerSockets(ids[0] ?? 0n, { startId: value }),
+        ]) {
+          await expect(reading).rejects.toMatchObject({ name: "ChannelzError", code: "INVALID_ARGUMENT" });
+        }
+      }
+    });
+
     test("rejects with INVALID_ARGUMENT for a negative page size", async () => {
       const source = await open();
       const negative = { maxResults: -1 };

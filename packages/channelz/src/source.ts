@@ -29,7 +29,8 @@ export interface ReadOptions {
  * service serves one. Messages are those of `rpc.channelz.v1`, whichever package a peer uses.
  *
  * Every read rejects with a {@link ChannelzError}: `NOT_FOUND` for an id that is unknown, not positive or of another kind
- * (also the server of `getServerSockets`), `INVALID_ARGUMENT` for a negative page size.
+ * (also the server of `getServerSockets`), `INVALID_ARGUMENT` for a negative page size and for an id or size that is not
+ * an integer of 64 bits.
  */
 export interface Source {
   /** Root channels, ascending by id. Never an empty page unless `end` is true. */

@@ -338,12 +338,10 @@ describe("ChannelzClient", () => {
     expect(starts).toEqual([0n]);
   });
 
-  test("treats an id that a number cannot hold exactly as misuse, and an id beyond 64 bits as an invalid argument", async () => {
+  test("rejects an id that is not an integer of 64 bits without a call", async () => {
     const { transport, calls } = peerServing("rpc.channelz.v1");
     const client = createChannelzClient(transport);
-    await expect(client.getSocket(2 ** 53)).rejects.toThrow(TypeError);
-    await expect(client.getSocket(1.5)).rejects.toThrow(TypeError);
-    for (const id of [2n ** 63n, -(2n ** 63n) - 1n]) {
+    for (const id of [2 ** 53, 1.5, 2n ** 63n, -(2n ** 63n) - 1n]) {
       await expect(client.getSocket(id)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
       await expect(client.getServers({ startId: id })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     }

@@ -2,8 +2,9 @@ import { type CallOptions, type Client, Code, ConnectError, createClient, type T
 import { type ChannelzPackage, channelzPackages } from "../channelz-package.js";
 import { ChannelzError } from "../errors.js";
 import type { Channelz } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { toInt64, toPage } from "../int64.js";
 import { channelzService } from "../schema.js";
-import type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
+import type { PageRequest, ReadOptions, Source } from "../source.js";
 import { createPackageFinder } from "./find-package.js";
 import { type PeerCall, peerError } from "./peer-error.js";
 
@@ -29,8 +30,6 @@ export interface ChannelzClient extends Source {
 
 /** The default timeout of a call, in milliseconds. */
 export const defaultTimeoutMs = 10_000;
-
-const highestInt64 = 2n ** 63n - 1n;
 
 /**
  * Reads the Channelz of another process over any Connect transport: gRPC, gRPC-Web or Connect.
@@ -123,32 +122,32 @@ export function createChannelzClient(transport: Transport, options: ChannelzClie
       );
     },
     async getServer(id, readOptions) {
-      const serverId = int64(id, "server id");
+      const serverId = toInt64(id, "server id");
       return await read("GetServer", `server ${serverId}`, readOptions, (client, call) =>
         client.getServer({ serverId }, call),
       );
     },
     async getServerSockets(id, request, readOptions) {
-      const serverId = int64(id, "server id");
+      const serverId = toInt64(id, "server id");
       const { startId, maxResults } = page(request);
       return await read("GetServerSockets", `server ${serverId}`, readOptions, (client, call) =>
         client.getServerSockets({ serverId, startSocketId: startId, maxResults }, call),
       );
     },
     async getChannel(id, readOptions) {
-      const channelId = int64(id, "channel id");
+      const channelId = toInt64(id, "channel id");
       return await read("GetChannel", `channel ${channelId}`, readOptions, (client, call) =>
         client.getChannel({ channelId }, call),
       );
     },
     async getSubchannel(id, readOptions) {
-      const subchannelId = int64(id, "subchannel id");
+      const subchannelId = toInt64(id, "subchannel id");
       return await read("GetSubchannel", `subchannel ${subchannelId}`, readOptions, (client, call) =>
         client.getSubchannel({ subchannelId }, call),
       );
     },
     async getSocket(id, readOptions) {
-      const socketId = int64(id, "socket id");
+      const socketId = toInt64(id, "socket id");
       const summary = readOptions?.summary ?? false;
       return await read("GetSocket", `socket ${socketId}`, readOptions, (client, call) =>
         client.getSocket({ socketId, summary }, call),
@@ -158,25 +157,7 @@ export function createChannelzClient(transport: Transport, options: ChannelzClie
 }
 
 /** Peers treat unusual page arguments differently, up to endless walks, so they are normalised here. */
-function page(request: PageRequest = {}): { startId: bigint; maxResults: bigint } {
-  const startId = int64(request.startId ?? 0n, "start id");
-  const maxResults = int64(request.maxResults ?? 0n, "page size");
-  if (maxResults < 0n) {
-    throw new ChannelzError(
-      "INVALID_ARGUMENT",
-      `A page size of ${maxResults} is negative. Use 0 to let the peer choose.`,
-    );
-  }
+function page(request?: PageRequest): { startId: bigint; maxResults: bigint } {
+  const { startId, maxResults } = toPage(request);
   return { startId: startId > 0n ? startId : 0n, maxResults };
-}
-
-function int64(value: Int64, what: string): bigint {
-  if (typeof value === "number" && !Number.isSafeInteger(value)) {
-    throw new TypeError(`The ${what} ${value} is not a safe integer. Pass a bigint.`);
-  }
-  const wide = BigInt(value);
-  if (wide > highestInt64 || wide < -highestInt64 - 1n) {
-    throw new ChannelzError("INVALID_ARGUMENT", `The ${what} ${wide} does not fit into 64 bits.`);
-  }
-  return wide;
 }

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { ChannelzError } from "../errors.js";
 import { GetServersResponseSchema, GetTopChannelsResponseSchema } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { toInt64, toPage } from "../int64.js";
 import type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
 import { type Gathered, type GatherOptions, gatherOrigins, type OriginSource } from "./gather.js";
 import { createOriginIds, highestOwnId, type OriginIds } from "./origin-ids.js";
@@ -63,8 +64,8 @@ export function mergeSources(sources: readonly OriginSource[], options: MergeOpt
     { signal }: ReadOptions = {},
     walk: (source: Source, options: WalkOptions) => AsyncIterable<T>,
   ): Promise<{ readonly items: readonly T[]; readonly end: boolean }> {
-    const size = pageSize(request);
-    const startId = BigInt(request?.startId ?? 0);
+    const { startId, maxResults } = toPage(request);
+    const size = maxResults === 0n ? maxPageSize : Math.min(Number(maxResults), maxPageSize);
     const hasLaterIds = ({ origin }: OriginSource): boolean => (ids.encode(origin, highestOwnId) ?? 0n) >= startId;
     const gathered = await gatherOrigins(
       views.filter((view) => hasLaterIds(view) && !isPaused(view)),
@@ -86,7 +87,7 @@ export function mergeSources(sources: readonly OriginSource[], options: MergeOpt
 
   /** A read of one object, in the process that its id names. */
   async function readOne<T>(kind: string, id: Int64, read: (source: Source) => Promise<T>): Promise<T> {
-    const origin = ids.decode(BigInt(id))?.origin;
+    const origin = ids.decode(toInt64(id))?.origin;
     const view = views.find((each) => each.origin === origin);
     if (view === undefined) {
       throw new ChannelzError("NOT_FOUND", `None of the ${parts.length} targets has ${kind} ${id}.`);
@@ -126,14 +127,6 @@ export function mergeSources(sources: readonly OriginSource[], options: MergeOpt
 /** Whether a source shows several processes. */
 export function isMergedSource(source: Source): source is MergedSource {
   return "views" in source;
-}
-
-function pageSize(request: PageRequest | undefined): number {
-  const maxResults = BigInt(request?.maxResults ?? 0);
-  if (maxResults < 0n) {
-    throw new ChannelzError("INVALID_ARGUMENT", `A page size of ${maxResults} is negative. Use 0 for the default.`);
-  }
-  return maxResults === 0n ? maxPageSize : Math.min(Number(maxResults), maxPageSize);
 }
 
 async function firstOf<T>(items: AsyncIterable<T>, count: number): Promise<T[]> {

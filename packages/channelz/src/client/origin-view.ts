@@ -1,4 +1,5 @@
 import { ChannelzError } from "../errors.js";
+import { toInt64, toPage } from "../int64.js";
 import type { Int64, PageRequest, Source } from "../source.js";
 import type { OriginSource } from "./gather.js";
 import { createMergedMessages } from "./merged-messages.js";
@@ -10,14 +11,15 @@ export function createOriginView({ origin, target, source }: OriginSource, ids: 
   const lowest = ids.encode(origin, 1n) ?? 0n;
 
   const ownId = (kind: string, id: Int64): bigint => {
-    const found = ids.decode(BigInt(id));
+    const found = ids.decode(toInt64(id));
     if (found?.origin === origin && found.id > 0n) return found.id;
     throw new ChannelzError("NOT_FOUND", `${target} has no ${kind} ${id}.`);
   };
 
   /** The page of the process for a page of merged ids. */
-  const ownPage = ({ startId = 0n, maxResults = 0n }: PageRequest = {}): PageRequest => {
-    const ownStart = BigInt(startId) - lowest + 1n;
+  const ownPage = (request?: PageRequest): PageRequest => {
+    const { startId, maxResults } = toPage(request);
+    const ownStart = startId - lowest + 1n;
     return { startId: ownStart > 0n ? ownStart : 0n, maxResults };
   };
 

@@ -1,4 +1,5 @@
 import { ChannelzError } from "../errors.js";
+import { highestInt64, toInt64 } from "../int64.js";
 import type { Int64, PageRequest, ReadOptions } from "../source.js";
 
 /** Options for walking a list. */
@@ -19,8 +20,6 @@ export interface Page<T> {
 
 /** More objects than a process has, but few enough for a peer whose pages never end. */
 export const defaultMaxObjects = 100_000;
-
-const highestId = 2n ** 63n - 1n;
 
 /** The error if a peer lists more objects than the caller allows. */
 export function limitReached(what: string, maxObjects: number): ChannelzError {
@@ -44,7 +43,7 @@ export async function* walkPages<T>(
   options: WalkOptions = {},
 ): AsyncGenerator<T, void, undefined> {
   const { maxObjects = defaultMaxObjects } = options;
-  const requestedId = BigInt(options.startId ?? 0);
+  const requestedId = toInt64(options.startId ?? 0, "start id");
   let startId = requestedId > 0n ? requestedId : 0n;
   let count = 0;
   for (;;) {
@@ -61,7 +60,7 @@ export async function* walkPages<T>(
       yield fresh.get(id) as T;
     }
     const highest = ids.at(-1);
-    if (end || highest === undefined || highest === highestId) return;
+    if (end || highest === undefined || highest === highestInt64) return;
     startId = highest + 1n;
   }
 }

@@ -9,6 +9,7 @@ import {
   ServerSchema,
   SubchannelSchema,
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { toInt64 } from "../int64.js";
 import type { OwnConnection } from "../own-connection.js";
 import type { Int64, ReadOptions, Source } from "../source.js";
 import { correctPage } from "./correct-page.js";
@@ -51,7 +52,7 @@ export function correctSource(source: Source, options: CorrectSourceOptions = {}
     } catch (reason) {
       if (proofs >= maxProofs) throw reason;
       if (ChannelzError.is(reason, "PEER_FAILED")) proofs += 1;
-      const { error, detail } = await correctLookupError(source, kind, BigInt(id), reason, readOptions);
+      const { error, detail } = await correctLookupError(source, kind, toInt64(id), reason, readOptions);
       if (detail !== undefined) options.onCorrection?.({ id: "not-found", detail }, `${kind} ${id}`);
       throw error;
     }
@@ -120,7 +121,7 @@ export function correctSource(source: Source, options: CorrectSourceOptions = {}
       const response = await lookup("subchannel", id, source.getSubchannel(id, readOptions), readOptions);
       const { subchannel } = response;
       if (subchannel === undefined) return response;
-      sockets.rememberSockets({ kind: "subchannel", id: BigInt(id) }, subchannel);
+      sockets.rememberSockets({ kind: "subchannel", id: toInt64(id) }, subchannel);
       if (!hasUnsetTime(subchannel)) return response;
       const copy = clone(SubchannelSchema, subchannel);
       report(copy, `subchannel ${id}`, removeUnsetTimes(copy));

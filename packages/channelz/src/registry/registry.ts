@@ -1,6 +1,7 @@
 import type { ChannelzPackage } from "../channelz-package.js";
 import type { EncodedRead, EncodedSource } from "../encoded-source.js";
 import { ChannelzError } from "../errors.js";
+import { toInt64, toPage } from "../int64.js";
 import type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
 import { type Clock, createTurnClock, stampClockOf } from "./clock.js";
 import { type ConnectivityState, checkState } from "./connectivity.js";
@@ -175,15 +176,15 @@ class LiveRegistry implements Registry {
   }
 
   async getTopChannels(request?: PageRequest, options?: ReadOptions): Promise<Responses["GetTopChannels"]> {
-    return this.#read({ method: "GetTopChannels", ...pageOf(request) }, options);
+    return this.#read({ method: "GetTopChannels", ...toPage(request) }, options);
   }
 
   async getServers(request?: PageRequest, options?: ReadOptions): Promise<Responses["GetServers"]> {
-    return this.#read({ method: "GetServers", ...pageOf(request) }, options);
+    return this.#read({ method: "GetServers", ...toPage(request) }, options);
   }
 
   async getServer(id: Int64, options?: ReadOptions): Promise<Responses["GetServer"]> {
-    return this.#read({ method: "GetServer", id: BigInt(id) }, options);
+    return this.#read({ method: "GetServer", id: toInt64(id) }, options);
   }
 
   async getServerSockets(
@@ -191,20 +192,20 @@ class LiveRegistry implements Registry {
     request?: PageRequest,
     options?: ReadOptions,
   ): Promise<Responses["GetServerSockets"]> {
-    const read = { method: "GetServerSockets" as const, id: BigInt(id), ...pageOf(request) };
+    const read = { method: "GetServerSockets" as const, id: toInt64(id), ...toPage(request) };
     return this.#read(read, options);
   }
 
   async getChannel(id: Int64, options?: ReadOptions): Promise<Responses["GetChannel"]> {
-    return this.#read({ method: "GetChannel", id: BigInt(id) }, options);
+    return this.#read({ method: "GetChannel", id: toInt64(id) }, options);
   }
 
   async getSubchannel(id: Int64, options?: ReadOptions): Promise<Responses["GetSubchannel"]> {
-    return this.#read({ method: "GetSubchannel", id: BigInt(id) }, options);
+    return this.#read({ method: "GetSubchannel", id: toInt64(id) }, options);
   }
 
   async getSocket(id: Int64, options?: ReadOptions & { readonly summary?: boolean }): Promise<Responses["GetSocket"]> {
-    const read = { method: "GetSocket" as const, id: BigInt(id), summary: options?.summary ?? false };
+    const read = { method: "GetSocket" as const, id: toInt64(id), summary: options?.summary ?? false };
     return this.#read(read, options);
   }
 
@@ -284,10 +285,6 @@ function foreignOwner(owner: AnyRecord, child: AnyRecord): ChannelzError {
     "LINK_REFUSED",
     `Cannot put ${nameRecord(child)} under ${nameRecord(owner)}: they belong to different registries. Add both to the same one.`,
   );
-}
-
-function pageOf(request: PageRequest | undefined): { startId: bigint; maxResults: bigint } {
-  return { startId: BigInt(request?.startId ?? 0), maxResults: BigInt(request?.maxResults ?? 0) };
 }
 
 function bound(name: string, value: number): number {

@@ -12,6 +12,7 @@ import {
   GetTopChannelsResponseSchema,
   SocketRefSchema,
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { toInt64, toPage } from "../int64.js";
 import type { Int64, PageRequest, Source } from "../source.js";
 import { acceptedSocketsOf, type Snapshot, type SnapshotObject } from "./snapshot.js";
 
@@ -92,21 +93,17 @@ function createIndex(snapshot: Snapshot | undefined): Index {
 
 function pageOf<T extends { readonly id: bigint }>(
   all: readonly T[],
-  { startId = 0, maxResults = 0 }: PageRequest = {},
+  request?: PageRequest,
 ): { readonly items: readonly T[]; readonly end: boolean } {
-  const size = BigInt(maxResults);
-  if (size < 0n) {
-    throw new ChannelzError("INVALID_ARGUMENT", `A page size of ${size} is negative. Use 0 for the default size.`);
-  }
-  const limit = size === 0n ? defaultPageSize : Number(size < maxPageSize ? size : maxPageSize);
-  const start = BigInt(startId);
-  const from = all.findIndex(({ id }) => id >= start);
+  const { startId, maxResults } = toPage(request);
+  const limit = maxResults === 0n ? defaultPageSize : Number(maxResults < maxPageSize ? maxResults : maxPageSize);
+  const from = all.findIndex(({ id }) => id >= startId);
   const rest = from === -1 ? [] : all.slice(from);
   return { items: rest.slice(0, limit), end: rest.length <= limit };
 }
 
 function find<K extends ObjectKind>(index: Index, kind: K, id: Int64): MessageOf<K> {
-  const object = index.byKind[kind].get(BigInt(id));
+  const object = index.byKind[kind].get(toInt64(id));
   if (object === undefined) {
     throw new ChannelzError("NOT_FOUND", `There is no ${kind} ${id} at this time.`);
   }
@@ -118,7 +115,7 @@ function find<K extends ObjectKind>(index: Index, kind: K, id: Int64): MessageOf
 
 function findServer(index: Index, id: Int64): { server: SnapshotObject; sockets: ReadonlyMap<bigint, SnapshotObject> } {
   find(index, "server", id);
-  return { server: index.byKind.server.get(BigInt(id)) as SnapshotObject, sockets: index.byKind.socket };
+  return { server: index.byKind.server.get(toInt64(id)) as SnapshotObject, sockets: index.byKind.socket };
 }
 
 function messageOf<K extends ObjectKind>(kind: K): (object: SnapshotObject) => MessageOf<K>[] {
