@@ -34,10 +34,7 @@ export function boundSource(source: Source, { signal, maxBytes }: SourceBounds):
     const response = await Promise.race([read({ signal }), cancelled]);
     bytes += approximateSize(response, maxBytes - bytes);
     if (bytes <= maxBytes) return response;
-    throw new ChannelzError(
-      "LIMIT_REACHED",
-      `The peer returned more than ${maxBytes} bytes, the maximum for one read of all objects. Raise the limit to read more.`,
-    );
+    throw tooManyBytes(maxBytes);
   };
   return {
     getTopChannels: (request) => bounded((options) => source.getTopChannels(request, options)),
@@ -70,11 +67,21 @@ export function approximateSize(value: unknown, limit: number): number {
   return size;
 }
 
+/** The error if all objects together are larger than the caller allows. */
+export function tooManyBytes(maxBytes: number): ChannelzError {
+  return new ChannelzError(
+    "LIMIT_REACHED",
+    `The objects have more than ${maxBytes} bytes, the maximum for one read of all objects. Raise the limit to read more.`,
+  );
+}
+
+/** The error if not all objects were read in time. */
+export function notInTime(): ChannelzError {
+  return new ChannelzError("PEER_TIMEOUT", "Not all objects were read in time.");
+}
+
 function abortError({ reason }: AbortSignal): ChannelzError {
   if (ChannelzError.is(reason)) return reason;
   const isTimeout = reason instanceof Error && reason.name === "TimeoutError";
-  return new ChannelzError(
-    "PEER_TIMEOUT",
-    isTimeout ? "Not all objects were read in time." : "The read was cancelled.",
-  );
+  return isTimeout ? notInTime() : new ChannelzError("PEER_TIMEOUT", "The read was cancelled.");
 }

@@ -49,6 +49,39 @@ test("stops at the maximum number of objects, and says so", async () => {
   expect(snapshot.stoppedBy).toContain("10");
 });
 
+test("stops at the maximum size of all objects, and says so", async () => {
+  const registry = createRegistry();
+  handles.push(Array.from({ length: 20 }, () => registry.addChannel({ name: "x".repeat(1000) })));
+  const { objects, stoppedBy } = await createEncodedReader(registry)({ maxSnapshotBytes: 10_000 });
+  expect(objects.size).toBeGreaterThan(1);
+  expect(objects.size).toBeLessThan(11);
+  expect(stoppedBy).toContain("10000 bytes");
+});
+
+test("shows an object that is too large as unreadable, with what is below it", async () => {
+  const registry = createRegistry();
+  const large = registry.addChannel({ name: "x".repeat(10_000) });
+  const nested = registry.addChannel({ parent: large });
+  const limits = { maxObjectBytes: 5000 };
+  const { objects } = await createEncodedReader(registry)(limits);
+  expect(objects).toEqual((await readSnapshot(registry, limits)).objects);
+  expect(objects.get(`|channel|${large.id}`)?.message).toBeUndefined();
+  expect(objects.get(`|channel|${large.id}`)?.unreadable).toContain("5000 bytes");
+  expect(objects.get(`|channel|${nested.id}`)?.message).toBeDefined();
+});
+
+test("stops at the timeout, and says so", async () => {
+  const registry = createRegistry();
+  const server = registry.addServer();
+  handles.push(
+    server,
+    Array.from({ length: 2000 }, () => registry.addSocket({ server })),
+  );
+  const { objects, stoppedBy } = await createEncodedReader(registry)({ timeoutMs: Number.MIN_VALUE });
+  expect(objects.size).toBeLessThan(2000);
+  expect(stoppedBy).toContain("in time");
+});
+
 test("ends with the signal while it reads many objects", async () => {
   const registry = createRegistry();
   const server = registry.addServer();

@@ -5,7 +5,8 @@ import { defaultMaxObjects, limitReached } from "../client/walk-pages.js";
 import type { EncodedRead, EncodedSource } from "../encoded-source.js";
 import { ChannelzError } from "../errors.js";
 import { ChannelSchema, ServerSchema, SocketSchema, SubchannelSchema } from "../gen/rpc/channelz/v1/channelz_pb.js";
-import type { ReadSnapshotOptions } from "./read-snapshot.js";
+import { notInTime, tooManyBytes } from "./bounded-source.js";
+import { createTooLarge, type ReadSnapshotOptions, snapshotLimits } from "./read-snapshot.js";
 import { createObject, createSnapshot, type ObjectParts, type Snapshot, type SnapshotObject } from "./snapshot.js";
 
 /** An object from the last read, and the bytes that it was decoded from. */
@@ -36,9 +37,18 @@ const readsPerTurn = 500;
  */
 export function createEncodedReader(
   source: EncodedSource,
-): (options: Pick<ReadSnapshotOptions, "maxObjects" | "signal" | "target">) => Promise<Snapshot> {
+): (options: Omit<ReadSnapshotOptions, "socketDetails">) => Promise<Snapshot> {
   let known = createTable();
-  return async ({ maxObjects = defaultMaxObjects, signal, target = "" }) => {
+  return async ({
+    maxObjects = defaultMaxObjects,
+    timeoutMs = snapshotLimits.timeoutMs,
+    maxSnapshotBytes = snapshotLimits.maxSnapshotBytes,
+    maxObjectBytes = snapshotLimits.maxObjectBytes,
+    signal,
+    target = "",
+  }) => {
+    const deadline = timeoutMs > 0 ? performance.now() + timeoutMs : Number.POSITIVE_INFINITY;
+    let size = 0;
     const found = createTable();
     let reads = 0;
     let stoppedBy: string | undefined;
@@ -57,6 +67,7 @@ export function createEncodedReader(
       nextTurn = reads + readsPerTurn;
       await new Promise((resolve) => setTimeout(resolve));
       signal?.throwIfAborted();
+      if (performance.now() > deadline) throw notInTime();
     };
     const add = (
       kind: ObjectKind,
@@ -71,6 +82,8 @@ export function createEncodedReader(
       const entry = before !== undefined && isSame ? before : decode(kind, bytes, isTop, accepted);
       found[kind].set(id, entry);
       if (found[kind].size > maxObjects) throw limitReached(`${kind}s`, maxObjects);
+      size += bytes.length;
+      if (size > maxSnapshotBytes) throw tooManyBytes(maxSnapshotBytes);
       return entry.object;
     };
     const pages = function* (read: (startId: bigint) => EncodedRead, kind: ObjectKind) {
@@ -136,7 +149,11 @@ export function createEncodedReader(
     return createSnapshot({
       timeMs: Date.now(),
       origins: [{ name: "", target }],
-      objects: Object.values(found).flatMap((entries) => [...entries.values()].map(({ object }) => object)),
+      objects: Object.values(found).flatMap((entries) =>
+        [...entries.values()].map(({ bytes, object }) =>
+          bytes.length > maxObjectBytes ? createTooLarge(object, maxObjectBytes) : object,
+        ),
+      ),
       stoppedBy,
     });
   };

@@ -32,6 +32,13 @@ export interface ReadSnapshotOptions extends Pick<WalkGraphOptions, "signal" | "
   readonly target?: string | undefined;
 }
 
+/** The defaults of the limits. */
+export const snapshotLimits: Readonly<Record<"timeoutMs" | "maxSnapshotBytes" | "maxObjectBytes", number>> = {
+  timeoutMs: 30_000,
+  maxSnapshotBytes: 2 ** 28,
+  maxObjectBytes: 2 ** 20,
+};
+
 /**
  * Reads all objects of a source. Objects that close meanwhile are left out. If reading stops early, at a limit or because the source
  * fails, the snapshot contains what was read, and `stoppedBy` the reason. The processes of a merged Source are read concurrently;
@@ -48,7 +55,7 @@ export async function readSnapshotOfAll(
   parts: readonly OriginSource[],
   options: Omit<ReadSnapshotOptions, "target"> = {},
 ): Promise<Snapshot> {
-  const { timeoutMs = 30_000, signal } = options;
+  const { timeoutMs = snapshotLimits.timeoutMs, signal } = options;
   const gathered = await gatherOrigins(
     parts,
     (source, originSignal, { origin: name, target }) =>
@@ -71,7 +78,11 @@ export async function readSnapshotOfAll(
 }
 
 async function readOrigin(source: Source, origin: Origin, options: ReadSnapshotOptions): Promise<Snapshot> {
-  const { timeoutMs = 30_000, maxSnapshotBytes: maxBytes = 2 ** 28, maxObjectBytes = 2 ** 20 } = options;
+  const {
+    timeoutMs = snapshotLimits.timeoutMs,
+    maxSnapshotBytes: maxBytes = snapshotLimits.maxSnapshotBytes,
+    maxObjectBytes = snapshotLimits.maxObjectBytes,
+  } = options;
   const timeout = new AbortController();
   const timer =
     timeoutMs > 0
@@ -97,6 +108,15 @@ async function readOrigin(source: Source, origin: Origin, options: ReadSnapshotO
   }
 }
 
+/** An object that is not shown because of its size. */
+export function createTooLarge(
+  { origin, kind, id, isTop }: Pick<SnapshotObject, "origin" | "kind" | "id" | "isTop">,
+  maxObjectBytes: number,
+): SnapshotObject {
+  const unreadable = `It has more than ${maxObjectBytes} bytes, the maximum for one object.`;
+  return createObject({ origin, kind, id, isTop, name: "", unreadable });
+}
+
 function* objectsOf(
   inventory: Inventory,
   origin: string,
@@ -107,8 +127,7 @@ function* objectsOf(
   const bounded = (parts: ObjectParts & { readonly id: bigint }): SnapshotObject => {
     const { origin, kind, message, id, isTop = false } = parts;
     if (message === undefined || approximateSize(message, maxObjectBytes) <= maxObjectBytes) return createObject(parts);
-    const unreadable = `It has more than ${maxObjectBytes} bytes, the maximum for one object.`;
-    return createObject({ origin, kind, id, isTop, name: "", unreadable });
+    return createTooLarge({ origin, kind, id, isTop }, maxObjectBytes);
   };
 
   for (const kind of ["channel", "subchannel"] as const) {
