@@ -176,7 +176,8 @@ test("suggests a higher port if this user may not bind a privileged one", async 
     return context.skip("Every user may bind any port here.");
   expect(failure).toMatchObject({
     code: "SIGN_IN_FAILED",
-    advice: "Set a callbackPort of 1024 or more, which registers the client again.",
+    advice:
+      "Set a callbackPort of 1024 or more. If you set a clientId, register the new redirect URI for that client too.",
   });
 });
 

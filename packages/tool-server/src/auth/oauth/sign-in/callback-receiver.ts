@@ -199,7 +199,7 @@ function cannotListen(context: OAuthContext, address: string, port: number, erro
     "SIGN_IN_FAILED",
     {
       problem: `port ${port} of ${address}, the redirect of its sign-in, ${why}.`,
-      advice: `${steps[code ?? ""] ?? "Set another callbackPort"}, which registers the client again.`,
+      advice: `${steps[code ?? ""] ?? "Set another callbackPort"}. If you set a clientId, register the new redirect URI for that client too.`,
     },
     { cause: error },
   );
