@@ -192,7 +192,7 @@ describe("the event stream", () => {
 
   test("reports CONNECTION_LOST if the stream ends before it names the endpoint for messages", async () => {
     const server = await serve((_, response) => response.writeHead(200, { "content-type": "text/event-stream" }).end());
-    expect(await failedStart(prepare(server))).toMatchObject({ code: "CONNECTION_LOST" });
+    expect(await failedStart(prepare(server))).toMatchObject({ code: "CONNECTION_LOST", advice: "Connect again." });
   });
 
   test("ends the transport when the event stream ends or breaks off", async () => {

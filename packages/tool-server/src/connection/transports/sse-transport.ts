@@ -21,7 +21,7 @@ const eventStream = "text/event-stream";
 /** How many responses to the server's requests are posted concurrently, each on its own socket. */
 const maxConcurrentReplies = 4;
 const advice = "Check that the URL is an SSE endpoint, such as /sse; for a Streamable HTTP server, use the type http.";
-const connectAgain = "Connect connectAgain.";
+const connectAgain = "Connect again.";
 
 /** How long pending notifications may delay the close, in milliseconds. */
 const closeDelayMs = 1000;
