@@ -2,6 +2,7 @@ import { ToolServerError } from "../../errors.js";
 import type { ResponseHeaders } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
 import { parseUrl } from "../../url.js";
+import { subjectOf } from "./streamable-http-failures.js";
 import type { NetworkContext } from "./transport.js";
 
 /** An HTTP response that reports a failure. */
@@ -18,10 +19,11 @@ export interface FailedResponse {
  * Converts a status that is neither a success nor about the credential: REDIRECT_REFUSED, SERVER_FAILED for an overloaded or
  * failing server, and NOT_A_TOOL_SERVER for the rest.
  */
-export function responseFailure({ server, url, secrets }: NetworkContext, response: FailedResponse): ToolServerError {
+export function responseFailure(context: NetworkContext, response: FailedResponse): ToolServerError {
+  const { url, secrets } = context;
   const { status, headers, request, advice } = response;
   const details = { status };
-  const subject = `The server ${JSON.stringify(server)} (${printableText(secrets.redact(url.origin), 200)})`;
+  const subject = subjectOf(context);
   if (status >= 300 && status < 400) {
     const target = originOf(headers.location, url);
     const where = target === undefined ? "elsewhere" : `to ${printableText(secrets.redact(target), 200)}`;
@@ -42,9 +44,7 @@ export function responseFailure({ server, url, secrets }: NetworkContext, respon
   return new ToolServerError(
     "NOT_A_TOOL_SERVER",
     { problem: `${subject} responded to ${request} with ${status}.`, advice },
-    {
-      details,
-    },
+    { details },
   );
 }
 

@@ -2,10 +2,11 @@ import type { CallPhases } from "../../call-phases.js";
 import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpResponse } from "../../http/http-client.js";
-import { sendWithinOrigin } from "../../http/redirects.js";
 import { printableText } from "../../printable-text.js";
 import { parseUrl } from "../../url.js";
 import { sendWithCredential } from "./refusal.js";
+import { subjectOf } from "./streamable-http-failures.js";
+import { send } from "./streamable-http-session.js";
 import type { NetworkContext } from "./transport.js";
 
 interface SsePost {
@@ -39,21 +40,17 @@ export async function postMessage(context: NetworkContext, post: SsePost): Promi
   const response = await sendWithCredential(
     context,
     (headers) =>
-      sendWithinOrigin(
-        context.http,
-        {
-          method: "POST",
-          url: endpoint,
-          headers: { ...headers, ...post.headers, "content-type": "application/json" },
-          body,
-          signal,
-          headersTimeoutMs,
-          usesReserve: headersTimeoutMs !== undefined,
-          phases,
-          onWritten: (socketInfo) => publish("socket:message-sent", socketInfo),
-        },
-        (text) => context.secrets.redact(text),
-      ),
+      send(context, {
+        method: "POST",
+        url: endpoint,
+        headers: { ...headers, ...post.headers, "content-type": "application/json" },
+        body,
+        signal,
+        headersTimeoutMs,
+        usesReserve: headersTimeoutMs !== undefined,
+        phases,
+        onWritten: (socketInfo) => publish("socket:message-sent", socketInfo),
+      }),
     { method: "POST", url: endpoint, signal, phases },
   );
   if (response.status >= 200 && response.status < 300) {
@@ -86,8 +83,9 @@ async function postFailure({ server, secrets }: NetworkContext, response: HttpRe
  * Parses the `endpoint` event, which says where to post messages. Throws REDIRECT_REFUSED for another origin, which would get the
  * credential's headers, and NOT_A_TOOL_SERVER for an invalid URL.
  */
-export function parseMessageEndpoint({ server, url, secrets }: NetworkContext, text: string): URL {
-  const subject = `The server ${JSON.stringify(server)} (${url.origin})`;
+export function parseMessageEndpoint(context: NetworkContext, text: string): URL {
+  const { url, secrets } = context;
+  const subject = subjectOf(context);
   const endpoint = parseUrl(text, url);
   if (endpoint === undefined) {
     const problem = `${subject} sent an endpoint for messages that is not a URL.`;

@@ -3,7 +3,6 @@ import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser, type StreamEvent } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
-import { sendWithinOrigin } from "../../http/redirects.js";
 import { InFlightSet } from "../../in-flight.js";
 import { printableText } from "../../printable-text.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
@@ -14,10 +13,11 @@ import { createReplyQueue, repliesNotAccepted } from "./reply-queue.js";
 import { responseFailure } from "./response-failure.js";
 import { parseMessageEndpoint, postMessage } from "./sse-post.js";
 import { createStrayOutput } from "./stray-output.js";
+import { subjectOf } from "./streamable-http-failures.js";
+import { eventStream, mediaTypeOf, send } from "./streamable-http-session.js";
 import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
 import { connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
 
-const eventStream = "text/event-stream";
 /** How many responses to the server's requests are posted concurrently, each on its own socket. */
 const maxConcurrentReplies = 4;
 const advice = "Check that the URL is an SSE endpoint, such as /sse; for a Streamable HTTP server, use the type http.";
@@ -42,8 +42,8 @@ interface SentMessage {
  * It fails with CONNECTION_LOST when the stream ends, and with SESSION_LOST when the server no longer knows the session.
  */
 export function createSseTransport(context: NetworkContext): ToolTransport {
-  const { server, url, http, clock, limits, secrets } = context;
-  const subject = `The server ${JSON.stringify(server)} (${printableText(secrets.redact(url.origin), 200)})`;
+  const { server, url, clock, limits, secrets } = context;
+  const subject = subjectOf(context);
   const life = createTransportLife(server);
   const cancelled = new AbortController();
   /** The messages that are being posted. */
@@ -148,22 +148,18 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   };
   const connect = async (): Promise<void> => {
     const sendRequest = (headers: Readonly<Record<string, string>>): Promise<HttpResponse> =>
-      sendWithinOrigin(
-        http,
-        {
-          method: "GET",
-          url,
-          headers: { ...headers, ...protocolHeaders, accept: eventStream, "cache-control": "no-store" },
-          signal: cancelled.signal,
-          headersTimeoutMs: limits.connectMs,
-          isSafe: true,
-        },
-        (text) => secrets.redact(text),
-      );
+      send(context, {
+        method: "GET",
+        url,
+        headers: { ...headers, ...protocolHeaders, accept: eventStream, "cache-control": "no-store" },
+        signal: cancelled.signal,
+        headersTimeoutMs: limits.connectMs,
+        isSafe: true,
+      });
     const response = await sendWithCredential(context, sendRequest, { method: "GET", url, signal: cancelled.signal });
     const { status, headers } = response;
-    const [type = ""] = (headers["content-type"] ?? "").split(";");
-    if (status === 200 && type.trim().toLowerCase() === eventStream) return readEvents(response);
+    const type = mediaTypeOf(response);
+    if (status === 200 && type === eventStream) return readEvents(response);
     response.discard();
     if (status !== 200)
       throw responseFailure(context, { status, headers, request: "the request for its event stream", advice });
