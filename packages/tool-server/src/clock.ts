@@ -30,10 +30,7 @@ export function waitAtMost(clock: Clock, delayMs: number, earlier: Promise<unkno
 /** A monotonic clock with an arbitrary zero: a lock must not be lost when the time of day changes. */
 export const steadyClock: Clock = {
   now: () => performance.now(),
-  after(delayMs, wake) {
-    const timer = setTimeout(wake, delayMs);
-    return () => clearTimeout(timer);
-  },
+  after: systemClock.after,
 };
 
 /** Settles as the promise does, or rejects with the signal's reason if that comes first. */

@@ -1,10 +1,11 @@
 import { createBackOff } from "../../back-off.js";
+import { sleep } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { parseMessages } from "../rpc/message.js";
 import { readUnexpected, statusFailure, subjectOf } from "./streamable-http-failures.js";
-import { isTemporary, pause, retryDelayMs, streamBackOff } from "./streamable-http-resumption.js";
+import { isTemporary, retryDelayMs, streamBackOff } from "./streamable-http-resumption.js";
 import { eventStream, type HttpSession, mediaTypeOf, requestEvents } from "./streamable-http-session.js";
 
 /** The number of consecutive failures to open the stream after which the server is considered lost. */
@@ -45,7 +46,7 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
         if (!isTemporary(failure)) return onFailure(failure);
         if (failures === maxFailures) return failure.code === "SERVER_FAILED" ? onFailure(failure) : onLost(failure);
       }
-      await pause(clock, retryDelayMs(state.retryMs, backOff.ended()), signal);
+      await sleep(clock, retryDelayMs(state.retryMs, backOff.ended()), signal);
     }
   } catch (error) {
     if (!signal.aborted) onFailure(error as ToolServerError);

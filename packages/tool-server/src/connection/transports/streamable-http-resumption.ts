@@ -1,5 +1,5 @@
 import type { BackOff, BackOffLimits } from "../../back-off.js";
-import type { Clock } from "../../clock.js";
+import { sleep } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { readUnexpected, responseLost, statusFailure } from "./streamable-http-failures.js";
@@ -33,7 +33,7 @@ export async function resumeEvents(session: HttpSession, broken: BrokenStream): 
   context.report(context.info, "info", "A response was cut off; resuming after the last event that was received.");
   for (let failures = 0; ; ) {
     const delayMs = isImmediate && failures === 0 ? 0 : retryDelayMs(retryMs, backOff.ended());
-    await pause(context.clock, delayMs, signal);
+    await sleep(context.clock, delayMs, signal);
     const { response, failure } = await tryToResume(session, lastEventId, signal);
     if (response !== undefined) {
       backOff.opened();
@@ -53,22 +53,6 @@ export async function resumeEvents(session: HttpSession, broken: BrokenStream): 
 export function retryDelayMs(retryMs: number | undefined, backOffDelayMs: number): number {
   if (retryMs === undefined || retryMs < streamBackOff.firstMs) return backOffDelayMs;
   return Math.min(retryMs, maxRetryMs);
-}
-
-/** Resolves `delayMs` from now. Rejects with the signal's reason. */
-export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const onAbort = (): void => {
-      cancel();
-      reject(signal.reason);
-    };
-    const cancel = clock.after(delayMs, () => {
-      signal.removeEventListener("abort", onAbort);
-      resolve();
-    });
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
 }
 
 /** Whether a failure may be temporary. */
