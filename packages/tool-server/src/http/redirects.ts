@@ -18,11 +18,10 @@ export async function sendWithinOrigin(
   request: HttpRequest,
   redact: (text: string) => string = (text) => text,
 ): Promise<HttpResponse> {
-  const response = await http.send(request);
-  return isRedirect(response.status) ? followWithinOrigin(http, request, response, redact) : response;
+  return followWithinOrigin(http, request, await http.send(request), redact);
 }
 
-/** Follows the redirects of a response, as `sendWithinOrigin` does. */
+/** Follows the redirects of a response, as `sendWithinOrigin` does; resolves with the response if it is not one. */
 export async function followWithinOrigin(
   http: HttpClient,
   request: HttpRequest,

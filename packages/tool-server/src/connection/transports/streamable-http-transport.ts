@@ -103,9 +103,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     again: (fields: HeaderFields) => HttpRequest,
   ): Promise<HttpResponse> => {
     const { phases } = request;
-    const response = isRedirect(first.status)
-      ? await followWithinOrigin(http, request, first, (text) => secrets.redact(text))
-      : first;
+    const response = await followWithinOrigin(http, request, first, (text) => secrets.redact(text));
     if (!isRefusal(response.status)) return response;
     const sendAgain = (fields: HeaderFields): Promise<HttpResponse> => send(context, again(fields));
     return retryRefused(context, sendAgain, { method: "POST", url, signal: post.signal, phases }, { sent, response });
