@@ -41,18 +41,14 @@ export function proxyFor(url: URL, { variables, includesLoopback, secrets }: Pro
 function parseProxy(variable: string, value: string, secrets: ProxySettings["secrets"]): ProxyServer {
   const text = value.includes("://") ? value : `http://${value}`;
   const url = parseUrl(text);
-  if (url === undefined) throw unusable(variable, "does not contain the URL of a proxy", "http://host:port");
+  if (url === undefined) throw unusable(variable, "does not contain the URL of a proxy");
   const [user, password] = [decoded(url.username), decoded(url.password)];
   secrets.add(password);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     const scheme = printableText(secrets.redact(url.protocol), 40);
-    throw unusable(
-      variable,
-      `names a proxy with the scheme ${scheme}, and only http: and https: are supported`,
-      "http://host:port",
-    );
+    throw unusable(variable, `names a proxy with the scheme ${scheme}, and only http: and https: are supported`);
   }
-  if (url.hostname === "") throw unusable(variable, "names no host", "http://host:port");
+  if (url.hostname === "") throw unusable(variable, "names no host");
   const hasUser = user !== "" || password !== "";
   const credentials = Buffer.from(`${user}:${password}`, "utf8").toString("base64");
   if (hasUser) secrets.add(credentials);
@@ -65,8 +61,8 @@ function parseProxy(variable: string, value: string, secrets: ProxySettings["sec
   };
 }
 
-function unusable(variable: string, what: string, example: string): ToolServerError {
-  const parts = { problem: `${variable} ${what}.`, advice: `Set it to a URL such as ${example}, or unset it.` };
+function unusable(variable: string, what: string): ToolServerError {
+  const parts = { problem: `${variable} ${what}.`, advice: "Set it to a URL such as http://host:port, or unset it." };
   return new ToolServerError("SERVER_UNREACHABLE", parts, { details: { wasSent: false, variable } });
 }
 
