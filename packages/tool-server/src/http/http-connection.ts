@@ -42,11 +42,6 @@ interface HttpConnectionOptions {
   readonly idleMs: number;
 }
 
-/** The error of a request whose connection closed before the request was written. */
-class ConnectionGone extends Error {
-  override readonly name = "ConnectionGone";
-}
-
 /** Publishes a connected socket, and lets undici use it. */
 export function createHttpConnection(
   ClientClass: typeof Client,
@@ -85,8 +80,9 @@ export function createHttpConnection(
   return connection;
 }
 
-function gone(): ConnectionGone {
-  return new ConnectionGone("The connection is closed.");
+/** The error of a request whose connection closed before the request was written. */
+function gone(): Error {
+  return new Error("The connection is closed.");
 }
 
 let loading: Promise<typeof Client> | undefined;
