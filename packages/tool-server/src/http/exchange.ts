@@ -7,7 +7,7 @@ import { ToolServerError } from "../errors.js";
 import { BytePieces } from "./byte-pieces.js";
 import type { HttpResponse, ResponseHeaders } from "./http-client.js";
 import type { HttpConnection } from "./http-connection.js";
-import { type BrokenExchange, exchangeFailure } from "./http-failure.js";
+import { type BrokenExchange, capitalized, exchangeFailure } from "./http-failure.js";
 
 /** How much of an unread body is buffered, in bytes; then the socket is paused. */
 const unreadBytes = 64 * 1024;
@@ -288,8 +288,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   }
 
   #tooMuchInterim(): ToolServerError {
-    const { peer } = this.#owner;
-    const problem = `${peer.charAt(0).toUpperCase()}${peer.slice(1)} (${this.socketInfo.remoteName}) sent more than ${maxInterim} interim responses and no final one.`;
+    const problem = `${capitalized(this.#owner.peer)} (${this.socketInfo.remoteName}) sent more than ${maxInterim} interim responses and no final one.`;
     return new ToolServerError(
       "MESSAGE_TOO_LARGE",
       { problem, advice: "Check the server." },

@@ -271,6 +271,7 @@ export function isUnsolicitedResponse(error: unknown): boolean {
   return codeOf(error) === "UND_ERR_SOCKET" && unsolicited.has((error as Error).message);
 }
 
-function capitalized(text: string): string {
+/** A peer's name at the start of a sentence. */
+export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -2,6 +2,7 @@ import { ToolServerError } from "../errors.js";
 import { printableText } from "../printable-text.js";
 import { parseUrl } from "../url.js";
 import type { HttpClient, HttpRequest, HttpResponse } from "./http-client.js";
+import { capitalized } from "./http-failure.js";
 
 /** The maximum number of redirects. */
 const maxRedirects = 3;
@@ -77,9 +78,12 @@ function isUpgrade(from: URL, target: URL): boolean {
   return from.protocol === "http:" && target.protocol === "https:" && from.hostname === target.hostname;
 }
 
-function refused({ url, peer }: HttpRequest, status: number, where: string, advice?: string): ToolServerError {
-  const subject = peer === undefined ? "The server" : `${peer.charAt(0).toUpperCase()}${peer.slice(1)}`;
-  const next = advice ?? "Put the target URL into the configuration.";
-  const problem = `${subject} at ${url.origin} returned ${status}, which redirects the request ${where}.`;
-  return new ToolServerError("REDIRECT_REFUSED", { problem, advice: next }, { details: { status, wasSent: true } });
+function refused(
+  { url, peer = "the server" }: HttpRequest,
+  status: number,
+  where: string,
+  advice = "Put the target URL into the configuration.",
+): ToolServerError {
+  const problem = `${capitalized(peer)} at ${url.origin} returned ${status}, which redirects the request ${where}.`;
+  return new ToolServerError("REDIRECT_REFUSED", { problem, advice }, { details: { status, wasSent: true } });
 }
