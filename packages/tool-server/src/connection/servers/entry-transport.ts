@@ -19,7 +19,6 @@ interface EntryTransportOptions {
   readonly http: HttpClient | undefined;
   /** The user's environment, of which a child process gets a part. */
   readonly variables: Variables;
-  readonly pluginRoot: string;
   /** False: a started program sees everything that this process sees. */
   readonly sandbox: SandboxSettings | false;
   readonly context: Pick<TransportContext, "secrets" | "report" | "clock" | "limits">;
@@ -65,5 +64,5 @@ export function createEntryTransport(options: EntryTransportOptions): {
 export const networkTransports: Readonly<Record<NetworkType, (context: NetworkContext) => ToolTransport>> = {
   http: createStreamableHttpTransport,
   sse: createSseTransport,
-  ws: (context) => createWebSocketTransport(context),
+  ws: createWebSocketTransport,
 };

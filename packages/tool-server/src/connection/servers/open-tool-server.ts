@@ -67,7 +67,7 @@ export interface OpenToolServerOptions extends ToolServerSettings {
  * connected before it is used. Throws CREDENTIAL_UNUSABLE or CREDENTIAL_CONFLICT.
  */
 export function openToolServer(options: OpenToolServerOptions): OpenedToolServer {
-  const { entry, resolved, variables, pluginRoot, sandbox = {}, clock = systemClock } = options;
+  const { entry, resolved, variables, sandbox = {}, clock = systemClock } = options;
   const secrets = createServerSecrets(entry, options.secrets);
   const report = createReporter(secrets);
   const limits = { ...defaultLimits, ...options.limits };
@@ -157,17 +157,8 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     changeTransport: fallback?.afterFailure,
     openTransport() {
       const network = resolved.type === "stdio" ? resolved : { ...resolved, type: fallback?.type ?? resolved.type };
-      const parts = {
-        resolved: network,
-        connection: info,
-        credential,
-        http,
-        variables,
-        pluginRoot,
-        sandbox,
-        context,
-      };
-      const opened = createEntryTransport(parts);
+      const transportOptions = { resolved: network, connection: info, credential, http, variables, sandbox, context };
+      const opened = createEntryTransport(transportOptions);
       current = opened.info;
       return opened;
     },

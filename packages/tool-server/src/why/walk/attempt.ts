@@ -52,7 +52,7 @@ export async function attempt(
   options: AttemptOptions,
   beforeClose: () => Promise<void> = async () => {},
 ): Promise<Attempted> {
-  const { clock, secrets, report, responseMs, signal, variables, pluginRoot, sandbox = {}, settings, redact } = walk;
+  const { clock, secrets, report, responseMs, signal, variables, sandbox = {}, settings, redact } = walk;
   const { resolved, credential, http, info } = options;
   const connection = createConnection({
     info,
@@ -66,16 +66,8 @@ export async function attempt(
     openTransport() {
       const limits = { ...defaultLimits, connectMs: Math.min(defaultLimits.connectMs, responseMs) };
       const context = { secrets, report, clock, limits };
-      const opened = createEntryTransport({
-        resolved,
-        connection: info,
-        credential,
-        http,
-        variables,
-        pluginRoot,
-        sandbox,
-        context,
-      });
+      const transportOptions = { resolved, connection: info, credential, http, variables, sandbox, context };
+      const opened = createEntryTransport(transportOptions);
       options.onTransport?.(opened.transport, opened.info);
       return opened;
     },
