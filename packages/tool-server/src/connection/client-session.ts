@@ -179,10 +179,6 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     await transport.close().catch(() => {});
   };
   const description = describeServer(client);
-  const callEnded = (): void => {
-    inFlight -= 1;
-    if (inFlight === 0 && retirement !== undefined) void close(retirement);
-  };
   const envelope = description.era === "legacy" ? undefined : envelopeOf(settings, description);
   session = {
     transport,
@@ -206,7 +202,8 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     endCall(isSuccess) {
       if (isSuccess) callSucceeded(info);
       else callFailed(info);
-      callEnded();
+      inFlight -= 1;
+      if (inFlight === 0 && retirement !== undefined) void close(retirement);
     },
     retire(reason) {
       retirement ??= reason;

@@ -49,7 +49,7 @@ const transientCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerError
 
 /** Whether a failed call may be repeated: it never arrived, or it changes nothing and the connection failed. */
 export function isRepeatable({ code, details }: ToolServerError, method: string): boolean {
-  return transientCodes.has(code) && (details.wasSent === false || isSafeMethod(method));
+  return transientCodes.has(code) && (details.wasSent === false || safeMethods.has(method));
 }
 
 /** The error of a connection that was closed by this side. */
@@ -89,11 +89,6 @@ const safeMethods: ReadonlySet<string> = new Set([
   "completion/complete",
   "server/discover",
 ]);
-
-/** Whether a request of this method may be sent twice. */
-function isSafeMethod(method: string): boolean {
-  return safeMethods.has(method);
-}
 
 type Redact = (text: string) => string;
 

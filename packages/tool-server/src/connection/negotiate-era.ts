@@ -15,7 +15,7 @@ export interface EraMemory {
 }
 
 /** An empty memory. `isFixed`: the older era is used, without a probe. */
-export function createEraMemory(isFixed = false): EraMemory {
+export function createEraMemory(isFixed: boolean): EraMemory {
   return { isLegacy: isFixed, isFixed, failedAtProbe: false, isSlow: false, shouldRetry: false };
 }
 
@@ -31,14 +31,10 @@ export interface HandshakeTimes {
  */
 export function handshakeTimes(transport: ToolTransport, era: EraMemory, timeoutMs: number): HandshakeTimes {
   if (!sharesOneSocket(transport)) return { timeoutMs, probeMs: timeoutMs };
-  return {
-    timeoutMs,
-    probeMs: era.isSlow ? timeoutMs * 0.9 : Math.min(timeoutMs / 2, probeTimeoutsMs[transport.kind] ?? 3000),
-  };
+  // A process takes time to start, especially on a busy machine; a WebSocket is ready when it opens.
+  const maxMs = transport.kind === "stdio" ? 8000 : 3000;
+  return { timeoutMs, probeMs: era.isSlow ? timeoutMs * 0.9 : Math.min(timeoutMs / 2, maxMs) };
 }
-
-/** A process takes time to start, especially on a busy machine; a WebSocket is ready when it opens. */
-const probeTimeoutsMs: Readonly<Partial<Record<ToolTransport["kind"], number>>> = { stdio: 8000, ws: 3000 };
 
 /** Connects in the server's era: probes for the newer one first, unless the server is known to use the older. */
 export async function connectClient(

@@ -74,7 +74,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     if (before.kind !== next.kind) {
       const redacted = reason === undefined ? undefined : redact(reason);
       const failure = next.kind === "failing" ? redactFailure(next.error, redact) : undefined;
-      const change = { subject: info, state: connectivityOf(next), reason: redacted, failure };
+      const change = { subject: info, state: connectivity[next.kind], reason: redacted, failure };
       for (const listener of [...listeners]) {
         try {
           listener(change);
@@ -197,6 +197,7 @@ type ConnectionState =
     }
   | { readonly kind: "closed" };
 
+/** The connectivity states of Channelz. */
 const connectivity = {
   idle: "IDLE",
   connecting: "CONNECTING",
@@ -204,11 +205,6 @@ const connectivity = {
   failing: "TRANSIENT_FAILURE",
   closed: "SHUTDOWN",
 } as const satisfies Record<ConnectionState["kind"], ConnectivityState>;
-
-/** The connectivity state of Channelz. */
-function connectivityOf(state: ConnectionState): ConnectivityState {
-  return connectivity[state.kind];
-}
 
 /** Waits for `promise` until the caller cancels; the shared work continues. */
 export function abortable<T>(promise: Promise<T>, signal: Cancellation | undefined, server: string): Promise<T> {
