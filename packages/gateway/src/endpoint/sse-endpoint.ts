@@ -76,15 +76,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
       }
       const id = newSessionId();
       const stream = streams.open(response);
-      const outlet: Outlet = {
-        get isOpen() {
-          return stream.isOpen;
-        },
-        send: stream.send,
-        respond: stream.respond,
-        end: stream.end,
-      };
-      const client: SseClient = { requester: requesterOf(request), outlet, session: undefined };
+      const client: SseClient = { requester: requesterOf(request), outlet: stream, session: undefined };
       clients.set(id, client);
       response.once("close", () => {
         clients.delete(id);
