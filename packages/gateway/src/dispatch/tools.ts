@@ -25,7 +25,7 @@ export async function listTools(
     return withAppUris(shown, (uri) => routes.appUri(server, uri)) as readonly OfferedTool[];
   });
   const offered = era === "legacy" ? lists.map((list, index) => asLegacyTools(list, servers[index])) : lists;
-  const signIns = offersSignIn ? servers.map((server) => signInTools([server])) : [];
+  const signIns = offersSignIn ? servers.map(signInTools) : [];
   if (!showsOrigins(capabilities)) return { tools: definitionsOf([...offered, ...signIns]) };
   const originOf = (list: readonly Offered[] | undefined, index: number): readonly Offered[] | undefined =>
     withOrigins(list, servers[index]?.name ?? "");
@@ -113,22 +113,20 @@ function asLegacyResult(result: RpcObject): RpcObject {
 const signInName = "sign_in";
 
 /**
- * One tool for each server that needs a sign-in. Such a server lists no tools, so a client would have nothing to call, and the user
+ * The tool of a server that needs a sign-in. Such a server lists no tools, so a client would have nothing to call, and the user
  * would never be asked to sign in.
  */
-export function signInTools(servers: readonly GatewayServer[]): Offered[] {
-  return servers.flatMap((server) => {
-    if (signInFailure(server) === undefined) return [];
-    const name = signInToolName(server);
-    const definition = {
-      name,
-      title: `Sign in to ${server.name}`,
-      description: `Asks the user to sign in to server ${server.name}, and waits for them. Its tools are unavailable until then.`,
-      inputSchema: { type: "object", properties: {} },
-      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-    };
-    return [{ name, original: signInName, definition }];
-  });
+function signInTools(server: GatewayServer): Offered[] {
+  if (signInFailure(server) === undefined) return [];
+  const name = signInToolName(server);
+  const definition = {
+    name,
+    title: `Sign in to ${server.name}`,
+    description: `Asks the user to sign in to server ${server.name}, and waits for them. Its tools are unavailable until then.`,
+    inputSchema: { type: "object", properties: {} },
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  };
+  return [{ name, original: signInName, definition }];
 }
 
 /** Always prefixed, even if the tools of the server are not: another server may need a sign-in too. */
@@ -140,11 +138,7 @@ function signInToolName({ name }: GatewayServer): string {
  * The result of a sign-in tool once the server is connected; undefined if the name is not that of a sign-in tool. Until then it
  * throws an RpcError with SIGN_IN_NEEDED, so that the gateway asks the user to sign in and repeats the call.
  */
-export function callSignInTool(
-  servers: readonly GatewayServer[],
-  name: string,
-  call: ClientCall,
-): RpcObject | undefined {
+function callSignInTool(servers: readonly GatewayServer[], name: string, call: ClientCall): RpcObject | undefined {
   const server = servers.find((each) => name === signInToolName(each));
   if (server === undefined) return undefined;
   call.setRoute(server.name, signInName);
