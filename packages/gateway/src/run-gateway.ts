@@ -140,7 +140,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     dispatch,
     sessions,
     stateless: createStatelessRequests({ merged, dispatch, parked, onDefect: events.reportDefect }),
-    subscriptions: createClientSubscriptions({ merged, events, max: limits.listeners, onDefect: events.reportDefect }),
+    subscriptions: createClientSubscriptions({ merged, events, max: limits.listeners }),
     accounts: createAccounts(limits),
     streams: createEventStreams(),
     turns: createTurnQueue(),

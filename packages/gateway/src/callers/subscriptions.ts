@@ -25,10 +25,9 @@ export interface ClientSubscriptions {
 
 export interface ClientSubscriptionsOptions {
   readonly merged: MergedServer;
-  readonly events: Pick<GatewayEvents, "subscribe">;
+  readonly events: Pick<GatewayEvents, "subscribe" | "reportDefect">;
   /** The maximum number of subscriptions. */
   readonly max: number;
-  readonly onDefect: (error: unknown) => void;
 }
 
 const listFields: Readonly<Record<ChangingList, string>> = {
@@ -43,12 +42,7 @@ const maxSubjects = 1000;
 /** Minimum milliseconds between notifications of one subscription: a server that repeats itself does not flood a client. */
 const pauseMs = 100;
 
-export function createClientSubscriptions({
-  merged,
-  events,
-  max,
-  onDefect,
-}: ClientSubscriptionsOptions): ClientSubscriptions {
+export function createClientSubscriptions({ merged, events, max }: ClientSubscriptionsOptions): ClientSubscriptions {
   const open = new Set<(isGraceful: boolean) => void>();
 
   const assertRoom = (): void => {
@@ -159,7 +153,7 @@ export function createClientSubscriptions({
           end = stop;
           if (isGone) stop?.();
         }, refuse)
-        .catch(onDefect);
+        .catch(events.reportDefect);
       return () => {
         isGone = true;
         end?.();
