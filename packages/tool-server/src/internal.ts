@@ -11,7 +11,7 @@ export { createUnavailableVault } from "./auth/vault/unavailable-vault.js";
 export { createBackOff } from "./back-off.js";
 export type { Cancellation } from "./cancellation.js";
 export { defaultClientInfo } from "./client-info.js";
-export { systemClock } from "./clock.js";
+export { systemClock, waitAtMost } from "./clock.js";
 export { configurationFileAt } from "./config/configuration-file.js";
 export { readReadme } from "./config/documentation.js";
 export { readVariables } from "./config/env-file.js";
@@ -85,3 +85,4 @@ export {
   usesInputs,
 } from "./stored-inputs.js";
 export { trustReason } from "./trust/evaluate-trust.js";
+export { portOf } from "./url.js";

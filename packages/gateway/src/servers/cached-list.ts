@@ -1,5 +1,5 @@
 import type { Clock } from "@wirescope/tool-server";
-import type { Mutable } from "@wirescope/tool-server/internal";
+import { type Mutable, waitAtMost } from "@wirescope/tool-server/internal";
 
 /** A loaded list, and how long it may be used. */
 export interface LoadedList<Item> {
@@ -76,7 +76,7 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
       loading ??= startLoad();
       const current = loading;
       const leftMs = current.since + limitMs - clock.now();
-      if (leftMs > 0) await within(clock, leftMs, current.promise);
+      if (leftMs > 0) await waitAtMost(clock, leftMs, current.promise);
       if (loading === current && !current.isLate) {
         current.isLate = true;
         onUnavailable(undefined);
@@ -109,15 +109,4 @@ function textOf(items: readonly unknown[]): string {
   if (text !== undefined && text.length <= maxListLength) return text;
   const message = `The list is nested too deeply, or longer than ${maxListLength} characters.`;
   throw new Error(`${message} Ask the operator of the server to shorten it.`);
-}
-
-/** Waits for a promise that never rejects, up to a time limit. */
-function within(clock: Clock, limitMs: number, promise: Promise<void>): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(limitMs, resolve);
-    void promise.then(() => {
-      cancel();
-      resolve();
-    });
-  });
 }

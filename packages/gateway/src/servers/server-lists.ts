@@ -1,5 +1,5 @@
 import type { Clock, Connection } from "@wirescope/tool-server";
-import { describeDuration, isObject, type RpcObject } from "@wirescope/tool-server/internal";
+import { describeDuration, isObject, jsonLengthOf, type RpcObject } from "@wirescope/tool-server/internal";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import { type CachedList, createCachedList, type LoadedList } from "./cached-list.js";
@@ -176,7 +176,8 @@ async function fetchList(connection: Connection, kind: ListKind, timeoutMs: numb
     const found = result[field];
     // Not spread: a page may hold more items than a function takes arguments.
     for (const item of Array.isArray(found) ? found.filter(isObject) : []) {
-      characters += lengthOf(item);
+      // An item that is nested too deeply is checked when it is offered.
+      characters += jsonLengthOf(item) ?? 0;
       if (characters > maxCharacters) {
         throw new Error(
           `The list is longer than ${maxCharacters} characters. Ask the operator of the server to shorten it.`,
@@ -189,15 +190,6 @@ async function fetchList(connection: Connection, kind: ListKind, timeoutMs: numb
     cursor = next;
   }
   return { items, ttlMs };
-}
-
-/** The length of an item as JSON; 0 if it is nested too deeply, which is checked when it is offered. */
-function lengthOf(item: RpcObject): number {
-  try {
-    return JSON.stringify(item).length;
-  } catch {
-    return 0;
-  }
 }
 
 const maxNamed = 10;

@@ -7,7 +7,7 @@ import {
   ToolServerError,
   type TransportKind,
 } from "@wirescope/tool-server";
-import { metaKeys, metaOf } from "@wirescope/tool-server/internal";
+import { metaKeys, metaOf, portOf } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../../client-call.js";
 
 /** Replaces every unknown name: a client could invent any number of names. */
@@ -102,11 +102,6 @@ export function operationAttributes({ kind, cause }: Pick<CredentialOperation, "
 export function outcomeAttributes({ outcome, code }: CredentialOutcome): Attributes {
   const type = outcome === "cancelled" ? outcome : outcome === "failed" ? (code ?? other) : undefined;
   return { "wirescope.outcome": outcome, ...(type === undefined ? {} : { "error.type": type }) };
-}
-
-function portOf({ port, protocol }: URL): number {
-  if (port !== "") return Number(port);
-  return protocol === "https:" || protocol === "wss:" ? 443 : 80;
 }
 
 function cut(text: string): string {
