@@ -26,6 +26,7 @@ export { noResponse } from "./connection/call-failure.js";
 export { redactValue } from "./connection/connection-failures.js";
 export { Call, type CallOutcome, type CallRequest } from "./connection/rpc/call.js";
 export {
+  cancelledIdOf,
   faultOf,
   isId,
   isObject,

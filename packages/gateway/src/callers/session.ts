@@ -1,7 +1,7 @@
 import {
   type CallOutcome,
+  cancelledIdOf,
   type Implementation,
-  isId,
   isLevelAtLeast,
   isObject,
   type LogLevel,
@@ -143,10 +143,10 @@ export function createSession(init: SessionInit): Session {
       dispatch(new SessionCall(host, request, outlet, headers));
     },
     notified(notification) {
-      const { method, params } = notification;
       session.usedAt = Date.now();
-      if (method === "notifications/cancelled" && isId(params?.requestId)) find(params.requestId)?.cancel();
-      else if (isExtensionNotification(method) && account.count() === undefined)
+      const cancelled = cancelledIdOf(notification);
+      if (cancelled !== undefined) find(cancelled)?.cancel();
+      else if (isExtensionNotification(notification.method) && account.count() === undefined)
         init.forwardNotification(notification, capabilities);
     },
     responded(response) {

@@ -1,10 +1,10 @@
 import type { Readable, Writable } from "node:stream";
 import {
+  cancelledIdOf,
   createLineReader,
   encodeMessage,
   faultOf,
   hasEnvelope,
-  isId,
   modernVersions,
   parseMessage,
   type ReadMessage,
@@ -124,8 +124,8 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
   const receive = ({ kind, message }: ReadMessage): void => {
     if (kind === "response") session?.responded(message);
     else if (kind === "notification") {
-      const cancelled = message.method === "notifications/cancelled" ? message.params?.requestId : undefined;
-      if (isId(cancelled) && running.has(cancelled)) {
+      const cancelled = cancelledIdOf(message);
+      if (cancelled !== undefined && running.has(cancelled)) {
         running.get(cancelled)?.();
         running.delete(cancelled);
       } else if (session !== undefined) session.notified(message);
