@@ -25,8 +25,7 @@ export function beginSession(
   const init = readInitialize(params);
   const account = accounts.create(requester, init.clientInfo);
   dispatch.count(account);
-  const isSupported = legacyVersions.includes(init.requested as (typeof legacyVersions)[number]);
-  const protocolVersion = isSupported ? init.requested : legacyVersions[0];
+  const protocolVersion = legacyVersions.includes(init.requested) ? init.requested : legacyVersions[0];
   const { inputMs } = limits;
   const forwardNotification = merged.notify;
   const session = sessions.begin({ ...init, id, account, protocolVersion, dispatch, forwardNotification, inputMs });

@@ -96,7 +96,7 @@ function sessionOf(parts: EndpointParts, request: EndpointRequest): Session {
     });
   }
   const version = versionOf(request.headers);
-  if (version !== undefined && !legacyVersions.includes(version as (typeof legacyVersions)[number])) {
+  if (version !== undefined && !legacyVersions.includes(version)) {
     throw httpError(
       400,
       `Protocol version ${version} is not supported in this session, which uses ${session.protocolVersion}.`,

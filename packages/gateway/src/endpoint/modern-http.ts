@@ -91,7 +91,7 @@ export function assertModernHeaders(request: RpcRequest, { version }: Envelope, 
   if (methodHeader !== undefined && methodHeader !== method) {
     throw headerMismatch("mcp-method", `the body has method ${method}, the header ${methodHeader}`);
   }
-  if (!modernVersions.includes(version as (typeof modernVersions)[number])) throw unsupportedVersion(version);
+  if (!modernVersions.includes(version)) throw unsupportedVersion(version);
   if (versionHeader === undefined) throw headerMismatch("mcp-protocol-version", "the header is missing");
   if (methodHeader === undefined) throw headerMismatch("mcp-method", "the header is missing");
   assertName(method, params, headers);

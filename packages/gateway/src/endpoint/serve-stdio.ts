@@ -83,9 +83,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
 
   const serveModern = (request: RpcRequest): void => {
     const envelope = readEnvelope(request.params);
-    if (!modernVersions.includes(envelope.version as (typeof modernVersions)[number])) {
-      throw unsupportedVersion(envelope.version);
-    }
+    if (!modernVersions.includes(envelope.version)) throw unsupportedVersion(envelope.version);
     const { id } = request;
     if (running.has(id)) throw new RpcError(rpcCodes.invalidRequest, "A request with this id is already in flight.");
     const outlet: Outlet = {

@@ -4,10 +4,16 @@ import { isObject, metaOf, RpcError, type RpcObject, rpcCodes } from "./json-rpc
 export type Era = "legacy" | "modern";
 
 /** The revisions of the newer era that are served. */
-export const modernVersions = ["2026-07-28"] as const;
+export const modernVersions: readonly [string, ...string[]] = ["2026-07-28"];
 
 /** The revisions of the older era that are served, the newest first. */
-export const legacyVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"] as const;
+export const legacyVersions: readonly [string, ...string[]] = [
+  "2025-11-25",
+  "2025-06-18",
+  "2025-03-26",
+  "2024-11-05",
+  "2024-10-07",
+];
 
 /** Whether a revision belongs to the newer era. Revisions are dates, so they sort as strings. */
 export function isModernVersion(version: string): boolean {
