@@ -59,6 +59,7 @@ export {
   metaKeys,
   missingEnvelopeKeys,
   modernVersions,
+  nameFieldOf,
   readEnvelope,
 } from "./connection/rpc/protocol.js";
 export { readOAuthFile } from "./connection/servers/oauth-file.js";

@@ -4,6 +4,7 @@ import {
   hasEnvelope,
   missingEnvelopeKeys,
   modernVersions,
+  nameFieldOf,
   type ReadMessage,
   RpcError,
   type RpcNotification,
@@ -68,15 +69,6 @@ function cancelOnDisconnect(response: EndpointResponse, cancel: () => void): voi
   });
 }
 
-const nameFields: Readonly<Record<string, string>> = {
-  "tools/call": "name",
-  "prompts/get": "name",
-  "resources/read": "uri",
-  "tasks/get": "taskId",
-  "tasks/update": "taskId",
-  "tasks/cancel": "taskId",
-};
-
 /**
  * Throws an RpcError with status 400 if the headers of a modern request differ from its body: a proxy may route by the headers, but
  * the gateway runs the body.
@@ -112,7 +104,7 @@ export function unsupportedVersion(requested: string): RpcError {
 }
 
 function assertName(method: string, params: RpcObject | undefined, headers: RequestHeaders): void {
-  const field = Object.hasOwn(nameFields, method) ? nameFields[method] : undefined;
+  const field = nameFieldOf(method);
   const value = field === undefined ? undefined : params?.[field];
   if (field === undefined || typeof value !== "string") return;
   const header = headerOf(headers, "mcp-name");

@@ -30,6 +30,20 @@ export const metaKeys = {
   subscriptionId: "io.modelcontextprotocol/subscriptionId",
 } as const;
 
+const nameFields: Readonly<Record<string, string>> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
+
+/** The parameter of a method that is also sent in the header Mcp-Name; undefined if there is none. */
+export function nameFieldOf(method: string): string | undefined {
+  return Object.hasOwn(nameFields, method) ? nameFields[method] : undefined;
+}
+
 /** The levels of log messages, the least severe first. */
 export const logLevels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
 

@@ -5,7 +5,7 @@ import type { SocketInfo } from "../../connection-info.js";
 import type { HttpRequest, HttpResponse } from "../../http/http-client.js";
 import { sendWithinOrigin } from "../../http/redirects.js";
 import { metaOf, type RequestId, type RpcMessage, type RpcRequest } from "../rpc/json-rpc.js";
-import { isModernVersion, metaKeys } from "../rpc/protocol.js";
+import { isModernVersion, metaKeys, nameFieldOf } from "../rpc/protocol.js";
 import { sendWithCredential } from "./refusal.js";
 import type { NetworkContext } from "./transport.js";
 
@@ -120,19 +120,10 @@ export function isModernRequest(message: RpcMessage): boolean {
   return isModernVersion(envelopeVersionOf(message) ?? "");
 }
 
-const nameFields: Readonly<Record<string, string>> = {
-  "tools/call": "name",
-  "prompts/get": "name",
-  "resources/read": "uri",
-  "tasks/get": "taskId",
-  "tasks/update": "taskId",
-  "tasks/cancel": "taskId",
-};
-
 /** The name that a request is about, for intermediaries that route by headers. */
-function nameOf(message: RpcRequest): string | undefined {
-  if (!Object.hasOwn(nameFields, message.method)) return undefined;
-  const value = message.params?.[nameFields[message.method] ?? ""];
+function nameOf({ method, params }: RpcRequest): string | undefined {
+  const field = nameFieldOf(method);
+  const value = field === undefined ? undefined : params?.[field];
   return typeof value === "string" ? value : undefined;
 }
 
