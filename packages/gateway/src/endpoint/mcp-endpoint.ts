@@ -1,4 +1,10 @@
-import { hasEnvelope, isModernVersion, parseMessage, type ReadMessage } from "@wirescope/tool-server/internal";
+import {
+  hasEnvelope,
+  isModernVersion,
+  parseMessage,
+  type RpcNotification,
+  type RpcRequest,
+} from "@wirescope/tool-server/internal";
 import type { EndpointParts } from "./endpoint-parts.js";
 import {
   accepts,
@@ -72,16 +78,16 @@ function serveMessage(
     refuse(request, response, httpError(400, read.message, read.code));
     return;
   }
-  const isModernMessage = isModern(read, request);
+  if (read.kind !== "response" && isModern(read.message, request)) {
+    if (!isDisconnected) serveModernPost(parts, request, response, read);
+    return;
+  }
   // A legacy client that disconnects does not cancel its calls, but a new session would be useless: the client does not get its id.
-  if (isDisconnected && (isModernMessage || (read.kind === "request" && read.message.method === "initialize"))) return;
-  if (isModernMessage) serveModernPost(parts, request, response, read);
-  else serveLegacyPost(parts, request, response, read);
+  if (isDisconnected && read.kind === "request" && read.message.method === "initialize") return;
+  serveLegacyPost(parts, request, response, read);
 }
 
-function isModern({ kind, message }: ReadMessage, request: EndpointRequest): boolean {
-  if (kind === "response") return false;
+function isModern({ method, params }: RpcRequest | RpcNotification, request: EndpointRequest): boolean {
   const version = versionOf(request.headers);
-  const isHandshake = message.method === "initialize";
-  return hasEnvelope(message.params) || (version !== undefined && isModernVersion(version) && !isHandshake);
+  return hasEnvelope(params) || (version !== undefined && isModernVersion(version) && method !== "initialize");
 }

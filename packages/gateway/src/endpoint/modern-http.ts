@@ -25,7 +25,7 @@ export function serveModernPost(
   parts: EndpointParts,
   request: EndpointRequest,
   response: EndpointResponse,
-  { kind, message }: Exclude<ReadMessage, { readonly kind: "response" }> | ReadMessage,
+  { kind, message }: Exclude<ReadMessage, { readonly kind: "response" }>,
 ): void {
   const { headers } = request;
   try {
@@ -39,8 +39,6 @@ export function serveModernPost(
       response.writeHead(202).end();
       return;
     }
-    if (kind === "response")
-      throw new RpcError(rpcCodes.invalidRequest, "Responses are not accepted here.", { status: 400 });
     if (!hasEnvelope(message.params)) {
       const missing = missingEnvelopeKeys(message.params);
       const version = versionOf(headers);
@@ -73,7 +71,7 @@ function cancelOnDisconnect(response: EndpointResponse, cancel: () => void): voi
  * Throws an RpcError with status 400 if the headers of a modern request differ from its body: a proxy may route by the headers, but
  * the gateway runs the body.
  */
-export function assertModernHeaders(request: RpcRequest, { version }: Envelope, headers: RequestHeaders): void {
+function assertModernHeaders(request: RpcRequest, { version }: Envelope, headers: RequestHeaders): void {
   const { method, params } = request;
   const versionHeader = versionOf(headers);
   const methodHeader = headerOf(headers, "mcp-method");
@@ -90,7 +88,7 @@ export function assertModernHeaders(request: RpcRequest, { version }: Envelope, 
 }
 
 /** Throws an RpcError if the method header of a notification differs from its body. */
-export function assertNotificationHeaders({ method }: RpcNotification, headers: RequestHeaders): void {
+function assertNotificationHeaders({ method }: RpcNotification, headers: RequestHeaders): void {
   const methodHeader = headerOf(headers, "mcp-method");
   if (methodHeader !== undefined && methodHeader !== method) {
     throw headerMismatch("mcp-method", `the notification is ${method}, the header ${methodHeader}`);
