@@ -61,15 +61,10 @@ export async function* endWithLoop<Message>(
   }
 }
 
-export interface FetchTransportOptions extends AdminTokens {
-  readonly url: string;
-  readonly fetch?: typeof globalThis.fetch | undefined;
-}
-
 const maxMessageBytes = 16 * 1024 * 1024;
 
 /** A transport for the Connect protocol over `fetch`, for methods with a single request message. */
-export function createFetchTransport({ url, fetch = globalThis.fetch, ...tokens }: FetchTransportOptions): Transport {
+export function createFetchTransport({ url, fetch = globalThis.fetch, ...tokens }: AdminClientOptions): Transport {
   return createTransport({
     httpClient: clientOf(fetch),
     baseUrl: url.replace(/\/+$/, ""),
