@@ -7,7 +7,6 @@ import {
   type Link,
   type Span,
   SpanKind,
-  SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
 import { metaOf } from "@wirescope/tool-server/internal";
@@ -22,6 +21,7 @@ import {
   spanName,
   subjectAttributes,
 } from "./attributes.js";
+import { endSpan } from "./request-spans.js";
 import { contextOf, createRequestTrace, type RequestTraceOptions } from "./request-trace.js";
 import { createSpanParent, type SpanParent } from "./span-parent.js";
 
@@ -62,10 +62,8 @@ export function createCallTrace(options: CallTraceOptions, call: ClientCall, amb
     const outcome = endAttributes(method, call, ending);
     serverDuration?.record(ending.durationMs / 1000, { ...common, ...outcome }, own);
     if (span === undefined) return;
-    span.setAttributes({ ...outcome, "wirescope.outcome": ending.how });
     span.updateName(spanName(method, outcome));
-    if (outcome["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
-    span.end();
+    endSpan(span, { ...outcome, "wirescope.outcome": ending.how });
   };
 
   return {

@@ -1,7 +1,7 @@
-import { ROOT_CONTEXT, type Span, SpanStatusCode, type Tracer } from "@opentelemetry/api";
+import { ROOT_CONTEXT, type Span, type Tracer } from "@opentelemetry/api";
 import { type ConnectionInfo, channels, type StateChange } from "@wirescope/tool-server";
 import { serverAttributes } from "./attributes.js";
-import { type RequestSpans, safely } from "./request-spans.js";
+import { endSpan, type RequestSpans, safely } from "./request-spans.js";
 
 /** Records each attempt to connect as a span, and state changes as events of the request spans in flight. */
 export interface ConnectionSpans {
@@ -29,9 +29,7 @@ export function createConnectionSpans(tracer: Tracer, requests: RequestSpans): C
     const span = connecting.get(subject);
     if (span === undefined) return;
     connecting.delete(subject);
-    span.setAttributes(facts);
-    if (facts["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
-    span.end();
+    endSpan(span, facts);
   };
 
   const onMessage = (message: unknown): void => safely(() => onStateChange(message as StateChange<ConnectionInfo>));

@@ -5,7 +5,6 @@ import {
   type Histogram,
   ROOT_CONTEXT,
   type Span,
-  SpanStatusCode,
   type Tracer,
   trace,
 } from "@opentelemetry/api";
@@ -17,7 +16,7 @@ import {
   channels,
 } from "@wirescope/tool-server";
 import { operationAttributes, outcomeAttributes, serverAttributes } from "./attributes.js";
-import { type RequestSpans, safely } from "./request-spans.js";
+import { endSpan, type RequestSpans, safely } from "./request-spans.js";
 import { createSpanParent, type SpanParent } from "./span-parent.js";
 
 /** Records each refresh, sign-in and helper run as a span and a duration. */
@@ -98,9 +97,7 @@ export function createCredentialSpans({ spans, duration }: CredentialSpansOption
 
   const finish = ({ span, parent }: Recorded, outcome: Attributes): void => {
     parent.end();
-    span.setAttributes(outcome);
-    if (outcome["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
-    span.end();
+    endSpan(span, outcome);
   };
 
   const { "credential:started": started, "credential:ended": ended } = channels;

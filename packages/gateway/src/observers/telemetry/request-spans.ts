@@ -1,4 +1,4 @@
-import type { Span } from "@opentelemetry/api";
+import { type Attributes, type Span, SpanStatusCode } from "@opentelemetry/api";
 import type { ConnectionInfo } from "@wirescope/tool-server";
 
 /** The spans of requests in flight, by connection: state changes of the connection are added to them as events. */
@@ -23,6 +23,13 @@ export function createRequestSpans(): RequestSpans {
     },
     of: (info) => requests.get(info) ?? [],
   };
+}
+
+/** Ends a span. It has failed if the attributes have an error type. */
+export function endSpan(span: Span, attributes: Attributes): void {
+  span.setAttributes(attributes);
+  if (attributes["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
 }
 
 /** Runs code that must not affect what it observes: undefined if it throws, as an application's span processor may. */

@@ -7,7 +7,6 @@ import {
   type Span,
   type SpanContext,
   SpanKind,
-  SpanStatusCode,
   type Tracer,
   trace,
 } from "@opentelemetry/api";
@@ -16,7 +15,7 @@ import type { ObservedRequest, RequestObserver } from "../../call-observer.js";
 import type { TraceFields } from "../../trace-fields.js";
 import { failureAttributes, serverAttributes, spanName, subjectAttributes } from "./attributes.js";
 import type { CredentialSpans } from "./credential-spans.js";
-import type { RequestSpans } from "./request-spans.js";
+import { endSpan, type RequestSpans } from "./request-spans.js";
 import type { CallSpanParent } from "./span-parent.js";
 
 export interface RequestTraceOptions {
@@ -61,9 +60,7 @@ export function createRequestTrace(
     clientDuration?.record(seconds, { ...attributes, ...late }, context);
     if (span === undefined) return;
     requests.remove(info, span);
-    span.setAttributes(late);
-    if (outcome["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
-    span.end();
+    endSpan(span, late);
   };
 
   return {
