@@ -89,12 +89,14 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
     return found[0] ?? servers().find(({ name }) => name === source);
   };
 
-  const distinguish = (
-    lists: readonly (readonly RpcObject[] | undefined)[],
-    all: readonly GatewayServer[],
-    field: "uri" | "uriTemplate",
+  const listAll = async (
+    kind: "resources" | "templates",
     { capabilities }: Pick<ClientCall, "capabilities">,
-  ): RpcObject[] => {
+  ): Promise<RpcObject[]> => {
+    const all = servers();
+    await loadLists(all);
+    const lists = await Promise.all(all.map((server) => server[kind].get()));
+    const field = kind === "resources" ? "uri" : "uriTemplate";
     const showsOrigin = showsOrigins(capabilities);
     return all.flatMap((server, index) =>
       // A duplicate within one server is listed once.
@@ -143,11 +145,8 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
         return uri;
       });
     },
-    async list(call) {
-      const all = servers();
-      await loadLists(all);
-      return distinguish(await Promise.all(all.map(({ resources }) => resources.get())), all, "uri", call);
-    },
+    list: (call) => listAll("resources", call),
+    listTemplates: (call) => listAll("templates", call),
     async listSkills() {
       const all = servers();
       const lists = await Promise.all(all.map(({ skills }) => skills.get()));
@@ -158,11 +157,6 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
       );
     },
     appUri: owners.uriFor,
-    async listTemplates(call) {
-      const all = servers();
-      await loadLists(all);
-      return distinguish(await Promise.all(all.map(({ templates }) => templates.get())), all, "uriTemplate", call);
-    },
   };
 }
 
