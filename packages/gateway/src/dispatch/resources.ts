@@ -7,16 +7,24 @@ import { createResourceOwners, mapLinks } from "./resource-owners.js";
 
 /** Reads a resource from the server that has it. */
 export async function readResource(routes: ResourceRoutes, call: ClientCall): Promise<RpcObject> {
-  const { params } = call;
-  const requested = uriOf(call);
-  const { server, uri } = await routes.find(requested);
-  call.setRoute(server.name, uri);
-  const result = await server.forward(call, { method: "resources/read", params: { ...params, uri } });
+  const { requested, uri, result } = await forwardByUri(routes, call);
   if (uri === requested || !Array.isArray(result.contents)) return result;
   const contents = result.contents.map((part: unknown) =>
     isObject(part) && part.uri === uri ? { ...part, uri: requested } : part,
   );
   return { ...result, contents };
+}
+
+/** Forwards a call to the server that has the resource in its `uri`. */
+export async function forwardByUri(
+  routes: ResourceRoutes,
+  call: ClientCall,
+): Promise<ResourceRoute & { readonly requested: string; readonly result: RpcObject }> {
+  const requested = uriOf(call);
+  const { server, uri } = await routes.find(requested);
+  call.setRoute(server.name, uri);
+  const result = await server.forward(call, { method: call.method, params: { ...call.params, uri } });
+  return { requested, server, uri, result };
 }
 
 /** Subscribes a session to a resource. */
@@ -34,7 +42,7 @@ export async function unsubscribeResource(call: ClientCall): Promise<RpcObject> 
 }
 
 /** The `uri` parameter of a request. Throws an RpcError if it is missing. */
-export function uriOf({ method, params: { uri } }: ClientCall): string {
+function uriOf({ method, params: { uri } }: ClientCall): string {
   if (typeof uri === "string") return uri;
   throw new RpcError(rpcCodes.invalidParams, `${method} requires a string \`uri\`.`);
 }
@@ -46,7 +54,7 @@ export interface ResourceRoute {
 }
 
 /** The resource for a client that subscribes to it. */
-export function watchedResource({ server: { name, subscriptions }, uri }: ResourceRoute): WatchedResource {
+function watchedResource({ server: { name, subscriptions }, uri }: ResourceRoute): WatchedResource {
   return {
     server: name,
     uri,

@@ -1,7 +1,7 @@
 import { isObject, type RpcObject } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import { prefixedItem, prefixedSkill } from "./prefixed-uri.js";
-import { type ResourceRoutes, uriOf } from "./resources.js";
+import { forwardByUri, type ResourceRoutes } from "./resources.js";
 
 /** The skills of all servers that responded in time, each with a URI that identifies its server. */
 export async function listSkills(routes: ResourceRoutes): Promise<RpcObject> {
@@ -10,20 +10,14 @@ export async function listSkills(routes: ResourceRoutes): Promise<RpcObject> {
 
 /** Gets a skill, listed or not, from the server that has it. */
 export async function getSkill(routes: ResourceRoutes, call: ClientCall): Promise<RpcObject> {
-  const requested = uriOf(call);
-  const { server, uri } = await routes.find(requested);
-  call.setRoute(server.name, uri);
-  const result = await server.forward(call, { method: "skills/get", params: { ...call.params, uri } });
+  const { requested, server, uri, result } = await forwardByUri(routes, call);
   if (uri === requested || !isObject(result.skill)) return result;
   return { ...result, skill: prefixedSkill(server.name, result.skill) };
 }
 
 /** Lists a directory of a skill. */
 export async function readDirectory(routes: ResourceRoutes, call: ClientCall): Promise<RpcObject> {
-  const requested = uriOf(call);
-  const { server, uri } = await routes.find(requested);
-  call.setRoute(server.name, uri);
-  const result = await server.forward(call, { method: "resources/directory/read", params: { ...call.params, uri } });
+  const { requested, server, uri, result } = await forwardByUri(routes, call);
   if (uri === requested || !Array.isArray(result.resources)) return result;
   return { ...result, resources: result.resources.map((item: unknown) => prefixedItem(server.name, item)) };
 }
