@@ -1,5 +1,12 @@
 import type { MessageOrigin } from "@wirescope/tool-server";
-import { isLevelAtLeast, isLogLevel, jsonLengthOf, metaOf, type RpcObject } from "@wirescope/tool-server/internal";
+import {
+  isLevelAtLeast,
+  isLogLevel,
+  jsonLengthOf,
+  type LogLevel,
+  metaOf,
+  type RpcObject,
+} from "@wirescope/tool-server/internal";
 import { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
 import { extensionParams, isExtensionNotification, maxBroadcastLength } from "../extension-messages.js";
@@ -39,8 +46,7 @@ export function createServerNotifications(
   const rates = createRates(maxLogRate, options.now ?? Date.now);
   let dropped = 0;
 
-  const broadcast = (params: RpcObject): void => {
-    if (!isLogLevel(params.level)) return;
+  const broadcast = (level: LogLevel, params: RpcObject): void => {
     if (!rates.take("")) {
       dropped += 1;
       return;
@@ -50,7 +56,7 @@ export function createServerNotifications(
       events.emit({ kind: "server-log", level: "warning", params: { level: "warning", logger: server, data } });
       dropped = 0;
     }
-    events.emit({ kind: "server-log", level: params.level, params });
+    events.emit({ kind: "server-log", level, params });
   };
 
   const log = (params: RpcObject, origin: Pick<MessageOrigin, "call">): void => {
@@ -59,7 +65,7 @@ export function createServerNotifications(
     const named = { ...params, logger: typeof logger === "string" && logger !== "" ? `${server}/${logger}` : server };
     const { call } = origin;
     if (call === undefined) {
-      broadcast(named);
+      broadcast(level, named);
       return;
     }
     // A message about a call that has ended belongs to no client, and must not be broadcast.
