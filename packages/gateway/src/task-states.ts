@@ -8,14 +8,10 @@ export const relatedTaskKey = "io.modelcontextprotocol/related-task";
 
 /** A task in the form for legacy clients, under the id that the client uses. The state may be of either era. */
 export function legacyTask(state: RpcObject, taskId: string): RpcObject {
-  const { status, statusMessage, createdAt, lastUpdatedAt, ttl, ttlMs = ttl, pollInterval } = state;
+  const { ttl, ttlMs = ttl, pollInterval } = state;
   const pollIntervalMs = state.pollIntervalMs ?? pollInterval;
   return {
-    taskId,
-    status,
-    ...(statusMessage === undefined ? {} : { statusMessage }),
-    createdAt,
-    lastUpdatedAt,
+    ...commonFields(state, taskId),
     ttl: ttlMs ?? null,
     ...(pollIntervalMs === undefined ? {} : { pollInterval: pollIntervalMs }),
   };
@@ -23,16 +19,16 @@ export function legacyTask(state: RpcObject, taskId: string): RpcObject {
 
 /** A task of a legacy server in the form for modern clients, under the id that the client uses. */
 export function modernTask(state: RpcObject, taskId: string): RpcObject {
-  const { status, statusMessage, createdAt, lastUpdatedAt, ttl, pollInterval } = state;
+  const { ttl, pollInterval } = state;
   return {
-    taskId,
-    status,
-    ...(statusMessage === undefined ? {} : { statusMessage }),
-    createdAt,
-    lastUpdatedAt,
+    ...commonFields(state, taskId),
     ttlMs: ttl ?? null,
     ...(pollInterval === undefined ? {} : { pollIntervalMs: pollInterval }),
   };
+}
+
+function commonFields({ status, statusMessage, createdAt, lastUpdatedAt }: RpcObject, taskId: string): RpcObject {
+  return { taskId, status, ...(statusMessage === undefined ? {} : { statusMessage }), createdAt, lastUpdatedAt };
 }
 
 export function isTerminal(status: unknown): boolean {
