@@ -10,7 +10,6 @@ import {
   isTerminal,
   legacyTask,
   modernTask,
-  tasksExtension,
   tasksMissing,
   withoutRelatedTask,
   withRelatedTask,
@@ -99,7 +98,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
         // On a legacy server, a tool that reports a failure ends its task as failed.
         return { ...state, status: "completed", result };
       } catch (error) {
-        if (!ToolServerError.is(error) || error.code !== "CALL_REFUSED") throw error;
+        if (!ToolServerError.is(error, "CALL_REFUSED")) throw error;
         return { ...state, status: "failed", error: faultOf(error) };
       }
     }
@@ -146,7 +145,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
     try {
       await send(server, call, task, "tasks/cancel", metaParams(call));
     } catch (error) {
-      if (!ToolServerError.is(error) || error.code !== "CALL_REFUSED") throw error;
+      if (!ToolServerError.is(error, "CALL_REFUSED")) throw error;
       if (!isTerminal((await stateOf(server, call, task)).status)) throw error;
     }
   };
@@ -292,8 +291,8 @@ function isLegacy(server: GatewayServer): boolean {
 function supportsTasks(server: GatewayServer): boolean {
   const description = server.describe();
   if (description === undefined) return false;
-  const { tasks, extensions } = description.capabilities as RpcObject;
-  if (description.era === "modern") return isObject(extensions) && isObject(extensions[tasksExtension]);
+  const { tasks } = description.capabilities as RpcObject;
+  if (description.era === "modern") return declaresTasks(description.capabilities);
   const requests = isObject(tasks) && isObject(tasks.requests) ? tasks.requests.tools : undefined;
   return isObject(requests) && isObject(requests.call);
 }

@@ -58,7 +58,7 @@ export async function forward(
       });
     } catch (error) {
       observer?.failed(error);
-      throw call.missingCapabilities !== undefined && ToolServerError.is(error) && error.code === "CALL_REFUSED"
+      throw call.missingCapabilities !== undefined && ToolServerError.is(error, "CALL_REFUSED")
         ? capabilityMissing(call.missingCapabilities)
         : error;
     }
