@@ -82,7 +82,7 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
       pipeline.finish(received);
       endRefused(served);
     });
-    if (received.verdict.outcome !== "pass" || !services.isAwaited(received.path)) {
+    if (received.verdict.outcome !== "pass" || !services.isAwaited(received.guarded.path)) {
       respond(received, request, response, expectsContinue);
       return;
     }

@@ -30,7 +30,6 @@ export interface Received {
   readonly guarded: GuardedRequest;
   /** As sent, including the query. */
   readonly url: string;
-  readonly path: string;
   readonly verdict: Verdict;
   readonly exchange: Exchange;
 }
@@ -69,7 +68,7 @@ export function createRequestPipeline(options: PipelineOptions): RequestPipeline
   const { connections, limits, guard, services, fallback, publicPaths, cors, isEncrypted } = options;
   const { counters } = connections;
 
-  function earlyStatus({ headers }: GuardedRequest, path: string): RpcStatus | undefined {
+  function earlyStatus({ headers, path }: GuardedRequest): RpcStatus | undefined {
     if (services.isAwaited(path)) {
       return {
         code: grpcCode.unavailable,
@@ -114,25 +113,24 @@ export function createRequestPipeline(options: PipelineOptions): RequestPipeline
       const httpVersion = stream === undefined ? 1 : 2;
       const isPublic = publicPaths.has(path);
       const guarded: GuardedRequest = { httpVersion, method, path, headers, isEncrypted, isPublic, hasSeveralHosts };
-      return { guarded, url, path, verdict: guard(guarded), exchange };
+      return { guarded, url, verdict: guard(guarded), exchange };
     },
-    earlyResponse({ guarded, url, path, verdict }) {
+    earlyResponse({ guarded, url, verdict }) {
       if (verdict.outcome === "preflight") {
         return { statusCode: 204, headers: preflightHeaders(verdict.origin, cors), body: Buffer.alloc(0) };
       }
-      const status = verdict.outcome === "refuse" ? verdict.status : earlyStatus(guarded, path);
+      const status = verdict.outcome === "refuse" ? verdict.status : earlyStatus(guarded);
       if (status === undefined) return undefined;
       if (verdict.outcome === "refuse") counters.requestsRefused++;
       const reply = statusResponse(status, guarded.method, guarded.headers, url);
       return { ...reply, headers: { ...reply.headers, ...(verdict.origin && corsHeaders(verdict.origin, cors)) } };
     },
     finish: ({ exchange }) => connections.finish(exchange),
-    dispatch(received, request, response) {
-      const { origin } = received.verdict;
+    dispatch({ guarded, verdict: { origin } }, request, response) {
       if (origin !== undefined) {
         for (const [name, value] of Object.entries(corsHeaders(origin, cors))) response.setHeader(name, value);
       }
-      if (services.current?.connect.handle(request, response, received.path) !== true) fallback?.(request, response);
+      if (services.current?.connect.handle(request, response, guarded.path) !== true) fallback?.(request, response);
     },
   };
 }
