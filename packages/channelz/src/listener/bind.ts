@@ -3,6 +3,7 @@ import { chmodSync, lstatSync, rmSync } from "node:fs";
 import { connect, isIP, isIPv6, type Server } from "node:net";
 import { isMainThread } from "node:worker_threads";
 import { ChannelzError } from "../errors.js";
+import { codeOf } from "./file-reason.js";
 import { isLoopbackAddress } from "./host-name.js";
 
 /** The address of a listener, and whether only this machine can reach it. */
@@ -139,8 +140,4 @@ function fail(address: BindAddress, cause: unknown): never {
           ? "The address does not belong to this machine: choose one that does."
           : "Choose another address.";
   throw new ChannelzError("LISTEN_FAILED", `Cannot listen on ${where} (${code}). ${advice}`, { cause });
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown reason";
 }

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { ChannelzError } from "../errors.js";
-import { fileReason } from "./file-reason.js";
+import { codeOf, fileReason } from "./file-reason.js";
 
 /** One part of a listener's TLS material, as PEM, and its file. */
 export interface TlsPart {
@@ -111,8 +111,4 @@ function defectOf(part: TlsPart, defect: string, cause?: unknown): ChannelzError
 /** The name of a part, for the beginning of a sentence. */
 export function nameOf({ kind, file }: Omit<TlsPart, "pem">): string {
   return file === undefined ? `The given ${kind}` : `The ${kind} file ${JSON.stringify(file)}`;
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown reason";
 }
