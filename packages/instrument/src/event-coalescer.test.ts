@@ -2,6 +2,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { createRegistry } from "@wirescope/channelz";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { EventCoalescer } from "./event-coalescer.js";
+import { collectWarnings } from "./warnings.test.helper.js";
 
 let reported: string[];
 let times: (number | undefined)[];
@@ -35,6 +36,24 @@ test("reports the first event at once, and those of the next second together, by
   ]);
   coalescer.add("c");
   expect(reported.at(-1)).toBe("warning Lost: c");
+});
+
+test("does not throw from its timer if the events cannot be reported", async () => {
+  collectWarnings();
+  const failing = new EventCoalescer(
+    {
+      trace(description) {
+        if (description.includes("more")) throw new Error("not reported");
+      },
+      stamp() {},
+    },
+    "Lost",
+  );
+  failing.add("a");
+  failing.add("a");
+  expect(() => vi.advanceTimersByTime(1000)).not.toThrow();
+  // The warning, if it is the first of the process.
+  await new Promise<void>((resolve) => process.nextTick(resolve));
 });
 
 test("reports a storm of events with different causes in a few events", () => {

@@ -1,4 +1,5 @@
 import type { TraceSeverity } from "@wirescope/channelz";
+import { guardNode } from "./guard-listener.js";
 
 const windowMs = 1000;
 /** The maximum number of causes distinguished within a window, because a peer may cause a different error each time. */
@@ -41,7 +42,7 @@ export class EventCoalescer {
       return;
     }
     this.#window = { causes: new Map(), cells: new Float64Array(2 * (maxCauses + 1)) };
-    setTimeout(() => this.#closeWindow(), windowMs).unref();
+    setTimeout(this.#closeWindow, windowMs).unref();
     this.#tracer.trace(`${this.#what}: ${cause}`, { severity: this.#severity });
   }
 
@@ -56,7 +57,7 @@ export class EventCoalescer {
     this.#tracer.stamp(cells, 2 * index + 1);
   }
 
-  #closeWindow(): void {
+  readonly #closeWindow = guardNode((): void => {
     const { causes, cells } = this.#window!;
     this.#window = undefined;
     for (const [cause, index] of causes) {
@@ -64,5 +65,5 @@ export class EventCoalescer {
       const options = { severity: this.#severity, timeMs: timeMs! };
       this.#tracer.trace(`${this.#what}, ${count} more within a second: ${cause}`, options);
     }
-  }
+  });
 }

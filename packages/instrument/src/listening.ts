@@ -30,16 +30,16 @@ export function observeListening(registry: Registry, server: Server, handle: Ser
     socket = registry.addListenSocket({ server: handle, local, subject: server, describe: describeListenSocket });
     handle.trace("Listening");
   });
-  const onListenEnd = (): void => {
+  const onListenEnd = guardNode((): void => {
     if (socket === undefined) return;
     socket.close();
     socket = undefined;
     handle.trace("Stopped listening");
-  };
-  const onClose = (): void => {
+  });
+  const onClose = guardNode((): void => {
     onListenEnd();
     stopObserving(server, "the server closed");
-  };
+  });
   if (server.listening) onListening();
   server.on("listening", onListening);
   server.on("close", onClose);

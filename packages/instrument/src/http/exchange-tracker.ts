@@ -1,6 +1,7 @@
 import type { IncomingMessage, OutgoingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { SocketHandle } from "@wirescope/channelz";
+import { guardNode } from "../guard-listener.js";
 import { type BodyShape, isConnectGet, requestShapeOf, responseShapeOf } from "../messages/body-shape.js";
 import { type CallCounters, countOutcome, isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
@@ -178,11 +179,14 @@ export class ExchangeTracker {
     if (completed === 0 || outgoing === undefined) return callback;
     // Several writes may be in progress, and the order of their callbacks is undefined if some of them fail.
     return (error) => {
-      const isSent = !error && outgoing === this.#outgoing && hasBody(outgoing);
-      if (isSent) for (let i = 0; i < completed; i += 1) this.#socket?.messageSent();
+      if (!error && outgoing === this.#outgoing && hasBody(outgoing)) this.#countSent(completed);
       callback?.(error);
     };
   }
+
+  readonly #countSent = guardNode((count: number): void => {
+    for (let i = 0; i < count; i += 1) this.#socket?.messageSent();
+  });
 
   /** The last bytes are about to be written, if there are any. */
   ending(chunk: unknown, encoding: unknown): void {

@@ -75,17 +75,17 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
     pushes ??= { ...tracker, calls: [], arePushed: true };
     trackStream(stream, pushes, headers);
   };
-  const onGoaway = (code: number): void => {
+  const onGoaway = guardNode((code: number): void => {
     hasReceivedGoaway = true;
     reason = `GOAWAY with ${errorCodeName(code)}`;
     subchannel.trace(reason, { severity: code === 0 ? "info" : "warning" });
-  };
-  const onError = (error: Error): void => {
+  });
+  const onError = guardNode((error: Error): void => {
     reason = causeOf(error);
     if (isCancel(error)) return;
     cause = reason;
     subchannel.setState("TRANSIENT_FAILURE", cause);
-  };
+  });
   // A reset can look like an orderly end: if a write fails first, Node drops its error, and the next read returns end of file.
   const onSocketClose = (): void => {
     if (session.destroyed || hasReceivedGoaway || tracker.openStreams === 0) return;
@@ -123,10 +123,10 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
 function traceAttempts(session: ClientHttp2Session, channel: ChannelHandle): () => void {
   if (!session.connecting || session.destroyed) return () => {};
   const socket: EventEmitter = session.socket;
-  const onAttempt = (ip: string, port: number): void => channel.trace(`Connecting to ${ip} port ${port}`);
-  const onFailed = (ip: string, port: number, _family: number, error: Error): void => {
+  const onAttempt = guardNode((ip: string, port: number): void => channel.trace(`Connecting to ${ip} port ${port}`));
+  const onFailed = guardNode((ip: string, port: number, _family: number, error: Error): void => {
     channel.trace(`Connecting to ${ip} port ${port} failed: ${causeOf(error)}`, { severity: "warning" });
-  };
+  });
   socket.on("connectionAttempt", onAttempt);
   socket.on("connectionAttemptFailed", onFailed);
   return () => {

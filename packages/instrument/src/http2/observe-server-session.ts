@@ -3,6 +3,7 @@ import type { ServerHttp2Session } from "node:http2";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
 import { codeOf } from "../cause.js";
 import { EventCoalescer } from "../event-coalescer.js";
+import { guardNode } from "../guard-listener.js";
 import { isObserved, markObserved, stopObserving } from "../observation.js";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeHttp2Session } from "./describe-session.js";
@@ -18,6 +19,9 @@ export function observeServerSession(registry: Registry, session: ServerHttp2Ses
   const events = eventsOf(server);
   let isReported = false;
   let hasReceivedGoaway = false;
+  const reportGoaway = guardNode((code: number): void => {
+    if (!hasReceivedGoaway) events.goawaySent(code);
+  });
   const tracker: SessionTracker = {
     isClient: false,
     arePushed: false,
@@ -29,26 +33,24 @@ export function observeServerSession(registry: Registry, session: ServerHttp2Ses
     onGoawaySent(code) {
       isReported ||= code !== 0;
       // Node replies to a client's GOAWAY before it emits the event.
-      process.nextTick(() => {
-        if (!hasReceivedGoaway) events.goawaySent(code);
-      });
+      process.nextTick(reportGoaway, code);
     },
   };
   trackSession(session, tracker);
-  const onGoaway = (code: number): void => {
+  const onGoaway = guardNode((code: number): void => {
     hasReceivedGoaway = true;
     isReported ||= code !== 0;
     events.goawayReceived(code);
-  };
-  const onError = (error: Error & { readonly code?: string }): void => {
+  });
+  const onError = guardNode((error: Error & { readonly code?: string }): void => {
     // Node turns a GOAWAY with an error code into an error.
     if (!isReported) events.losses.add(error.code === "ERR_HTTP2_ERROR" ? error.message : codeOf(error));
     isReported = true;
-  };
-  const onSocketClose = (): void => {
+  });
+  const onSocketClose = guardNode((): void => {
     if (tracker.openStreams > 0) events.losses.add("closed with calls in progress");
-  };
-  const onClose = (): void => void stopObserving(session, "");
+  });
+  const onClose = guardNode((): void => void stopObserving(session, ""));
   session.on("goaway", onGoaway);
   // errorMonitor: the application's own error handling does not change.
   session.on(errorMonitor, onError);

@@ -77,6 +77,12 @@ export const trackStream: TrackStream = guardNode<Parameters<TrackStream>, Strea
   },
 );
 
+const observeReceived = guardNode((tracker: StreamTracker, stream: Http2Stream, chunk: unknown): void =>
+  tracker.received(stream, chunk),
+);
+const observeAllWritten = guardNode((tracker: StreamTracker, stream: Http2Stream): void => tracker.allWritten(stream));
+const observeEnd = guardNode((tracker: StreamTracker, stream: Http2Stream): boolean => tracker.finish(stream));
+
 /**
  * Patches the methods that all data of a stream passes through, on the shared prototypes, because listeners would be visible to
  * the application and cost an allocation each. The overhead for a stream that is not followed is one property read.
@@ -101,7 +107,8 @@ function watchStreams(stream: Http2Stream, isClient: boolean): void {
 function watchData(prototype: StreamMethods): void {
   const { push, _write, _writev, _final, _destroy } = prototype;
   prototype.push = function (chunk, encoding) {
-    this[trackerKey]?.received(this as unknown as Http2Stream, chunk);
+    const tracker = this[trackerKey];
+    if (tracker !== undefined) observeReceived(tracker, this as unknown as Http2Stream, chunk);
     return push.call(this, chunk, encoding);
   };
   prototype._write = function (chunk, encoding, callback) {
@@ -115,14 +122,15 @@ function watchData(prototype: StreamMethods): void {
     _writev.call(this, chunks, tracker === undefined ? callback : tracker.onWritten(callback));
   };
   prototype._final = function (callback) {
-    this[trackerKey]?.allWritten(this as unknown as Http2Stream);
+    const tracker = this[trackerKey];
+    if (tracker !== undefined) observeAllWritten(tracker, this as unknown as Http2Stream);
     _final.call(this, callback);
   };
   prototype._destroy = function (error, callback) {
     const tracker = this[trackerKey];
     if (tracker !== undefined) {
       this[trackerKey] = undefined;
-      if (tracker.finish(this as unknown as Http2Stream) && pool.length < maxPooled) pool.push(tracker);
+      if (observeEnd(tracker, this as unknown as Http2Stream) && pool.length < maxPooled) pool.push(tracker);
     }
     _destroy.call(this, error, callback);
   };

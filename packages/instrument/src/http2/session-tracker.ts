@@ -1,5 +1,6 @@
 import type { ClientHttp2Stream, Http2Session, Http2Stream, IncomingHttpHeaders } from "node:http2";
 import type { SocketHandle } from "@wirescope/channelz";
+import { guardNode } from "../guard-listener.js";
 import { trackStream } from "./patch-streams.js";
 import type { StreamCounters, StreamTracker } from "./stream-tracker.js";
 
@@ -64,11 +65,16 @@ export function sessionConnected(tracker: SessionTracker, socket: SocketHandle):
   tracker.early = [];
 }
 
+const observePing = guardNode((tracker: SessionTracker | undefined): void => tracker?.socket?.keepAliveSent());
+const observeFailure = guardNode((tracker: SessionTracker | undefined, error: Error): void =>
+  tracker?.onFailed?.(error),
+);
+
 function patchPing(prototype: SessionMethods): void {
   const { ping } = prototype;
   prototype.ping = function (...args) {
     const isSent = ping.apply(this, args);
-    if (isSent) this[sessionKey]?.socket?.keepAliveSent();
+    if (isSent) observePing(this[sessionKey]);
     return isSent;
   };
 }
@@ -85,7 +91,7 @@ function patchGoaway(prototype: SessionMethods): void {
     // Node ignores the code if there is no error.
     const code = typeof error === "number" ? error : error !== undefined && given;
     if (code && !this.destroyed && isConnected(this)) this[sessionKey]?.onGoawaySent?.(Number(code));
-    if (error instanceof Error && !this.destroyed) this[sessionKey]?.onFailed?.(error);
+    if (error instanceof Error && !this.destroyed) observeFailure(this[sessionKey], error);
     destroy.apply(this, args);
   };
 }

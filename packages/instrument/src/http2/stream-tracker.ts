@@ -1,6 +1,7 @@
 import type { Http2Stream, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { SocketHandle } from "@wirescope/channelz";
 import type { EventCoalescer } from "../event-coalescer.js";
+import { guardNode } from "../guard-listener.js";
 import { type BodyShape, isConnectGet, requestShapeOf, responseShapeOf } from "../messages/body-shape.js";
 import { type CallCounters, countOutcome, isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
@@ -51,10 +52,13 @@ export class StreamTracker {
   readonly #onWritten: WriteCallback = (error) => {
     const callback = this.#writeCallback;
     this.#writeCallback = undefined;
-    if (!error) for (let i = 0; i < this.#completing; i += 1) this.#socket?.messageSent();
+    if (!error) this.#countSent();
     this.#completing = 0;
     callback?.(error);
   };
+  readonly #countSent = guardNode((): void => {
+    for (let i = 0; i < this.#completing; i += 1) this.#socket?.messageSent();
+  });
 
   begin(counters: StreamCounters, requestHeaders: IncomingHttpHeaders | OutgoingHttpHeaders | undefined): void {
     const { socket, calls, isClient, arePushed } = counters;

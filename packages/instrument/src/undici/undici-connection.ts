@@ -7,6 +7,7 @@ import { type ClientChannel, type ClientSubchannel, closeIfUnused } from "../htt
 import { addressText } from "../http/client-connection.js";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeSocket } from "../sockets/describe-socket.js";
+import { guardUndici } from "./guard-undici.js";
 
 const connectionKey: unique symbol = Symbol("wirescope.undici-connection");
 
@@ -93,11 +94,11 @@ export class UndiciConnection {
     this.#cause ??= causeOf(error);
   };
 
-  readonly #onClose = (): void => {
+  readonly #onClose = guardUndici((): void => {
     // undici reports the end of every request except upgraded ones, such as a WebSocket.
     for (const exchange of [...this.#exchanges]) exchange.connectionClosed(this.#cause === undefined);
     this.stop(this.#cause);
-  };
+  });
 
   /** Stops showing the connection; with a cause, it was lost. */
   stop(cause?: string): void {
