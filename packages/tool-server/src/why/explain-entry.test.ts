@@ -56,7 +56,9 @@ describe("an entry", () => {
       },
     });
     expect(outcomesOf(explained)).toMatchObject({ configuration: "failed", trust: "skipped", process: "skipped" });
-    expect(explained.steps.flatMap(({ evidence }) => evidence)).toContain("Not checked because the entry is disabled.");
+    expect(explained.steps.flatMap(({ evidence }) => evidence)).toEqual(
+      expect.arrayContaining(["It is disabled.", "Not checked because the entry is disabled."]),
+    );
     // Fails if the file exists.
     await expect(writeFile(witness, "", { flag: "wx" })).resolves.toBeUndefined();
   });

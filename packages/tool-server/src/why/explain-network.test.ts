@@ -45,6 +45,8 @@ describe("a proxy", () => {
     expect(firstOf(explained)).toMatchObject({ code: "proxy-refuses", fix: { command: "export NO_PROXY=api.test" } });
     const extended = await throughProxy(proxy.url(), "api.test", { NO_PROXY: "a.test", no_proxy: "b.test" });
     expect(firstOf(extended).fix.command).toBe('export no_proxy="$no_proxy,api.test"');
+    const blank = await throughProxy(proxy.url(), "api.test", { NO_PROXY: "a.test", no_proxy: " " });
+    expect(firstOf(blank).fix.command).toBe('export NO_PROXY="$NO_PROXY,api.test"');
   });
 
   test("reports a proxy that is not a proxy at all", async () => {

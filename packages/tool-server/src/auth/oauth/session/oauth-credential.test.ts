@@ -66,6 +66,36 @@ describe("a 403 to a request without a token", () => {
     const { credential } = world.credential({ ...tool, issuer: world.authorization.issuer }, world.person);
     expect(await callTool(tool, credential)).toMatchObject({ status: 200, attempts: 2 });
   });
+
+  test("reports why the last sign-in failed if the server does not say what it needs", async () => {
+    const world = await createOAuthWorld();
+    const tool = await forbidding({});
+    const { session, credential } = world.credential(tool);
+    await expect(session.signIn(world.person)).rejects.toThrow("403");
+    expect(await callTool(tool, credential)).toMatchObject({
+      code: "FORBIDDEN",
+      reason: expect.stringMatching(
+        /^403 Forbidden: the server does not say how to sign in\. The last sign-in failed: .*403/,
+      ),
+      advice: "If it needs an API key, configure a header for it.",
+    });
+  });
+});
+
+test("reports a 403 to a request with a token as an account without access, and neither renews nor asks for another", async () => {
+  const world = await createOAuthWorld();
+  const { url } = await startHostileServer((_, response) => response.writeHead(403).end());
+  const tool = { url: url.href };
+  const { session, credential } = world.credential({ ...tool, issuer: world.authorization.issuer }, world.person);
+  await session.signIn(world.person);
+  const requests = world.authorization.requests.length;
+  expect(await callTool(tool, credential)).toMatchObject({
+    status: 403,
+    attempts: 1,
+    reason: "403 Forbidden: the account has no access.",
+    code: undefined,
+  });
+  expect(world.authorization.requests).toHaveLength(requests);
 });
 
 test("[TS-SEC-6] sends no token until there is one, and then a Bearer header", async () => {

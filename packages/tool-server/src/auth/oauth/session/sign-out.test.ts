@@ -17,6 +17,7 @@ test("[TS-OAUTH-8] a sign-out revokes and deletes both tokens, and checks that t
     problems: [],
     remaining: [],
   });
+  expect(world.events.at(-1)).toMatchObject({ kind: "signed-out", text: "Signed out; the old token is refused." });
   const revoked = world.authorization.requests
     .filter(({ path }) => path === "/revoke")
     .map(({ form }) => form.get("token"));
@@ -35,6 +36,7 @@ test("tokens that cannot be revoked are deleted, and the report says that the ol
     wiped: [{ refreshToken: { kind: "unsupported" }, accessToken: { kind: "unsupported" } }],
     proof: { kind: "accepted", status: 200, until: record.expiresAt },
   });
+  expect(world.events.at(-1)?.text).toBe("Signed out; the old token is accepted.");
   expect(await currentToken(world.session())).toBeUndefined();
 });
 
@@ -144,8 +146,10 @@ test("[TS-OAUTH-8] names the tokens for other urls and tenants that remain, and 
 
 test.each([
   [401, { "www-authenticate": 'DPoP error="use_dpop_nonce"', "dpop-nonce": "a-nonce" }, "demanded a DPoP nonce"],
+  [403, {}, "status 403"],
   [404, {}, "status 404"],
   [405, {}, "status 405"],
+  [429, {}, "status 429"],
 ])(
   "does not know whether the old token still works after a response with status %i and headers %j",
   async (...given) => {

@@ -160,6 +160,7 @@ test("a port that is bound on the other address of localhost is in use", async (
     expect(failure).toMatchObject({
       code: "SIGN_IN_FAILED",
       message: expect.stringContaining(`port ${port} of ::1`),
+      advice: "Stop that program, or set another callbackPort, which registers the client again.",
     });
     return;
   }
