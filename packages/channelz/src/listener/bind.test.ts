@@ -37,7 +37,7 @@ test.skipIf(maxBacklog() < 1000)("keeps connections waiting that arrive while th
 
 const hasIpv6Loopback = networkInterfaces().lo?.some(({ address }) => address === "::1") ?? false;
 
-test.skipIf(!hasIpv6Loopback).each(["[::1]", "[::1%lo]", "[::1%25lo]"])(
+test.skipIf(!hasIpv6Loopback).each(["[::1]", "[::1%lo]", "[::1%25lo]", "[::1%br_lan]"])(
   "listens on an IPv6 address with a zone, and accepts the Host %s",
   async (host) => {
     const listener = await listenChannelz(createRegistry(), { host: "::1%lo" });

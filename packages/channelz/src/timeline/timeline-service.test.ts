@@ -71,6 +71,11 @@ describe("the timeline service", () => {
   test("gives the snapshot at a time, and nothing for a time before the first", async () => {
     expect(await client.at(1500)).toEqual(snapshotAt(1000, 1));
     expect(await client.at(999)).toBeUndefined();
+    const transport = createRouterTransport(timelineRoutes({ timeline }));
+    await expect(createClient(TimelineService, transport).getSnapshot({ timeMs: 999n })).rejects.toMatchObject({
+      code: Code.NotFound,
+      rawMessage: "The timeline has no snapshot that old.",
+    });
   });
 
   test("gives the range, the changes and the series of the history", async () => {
