@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { expect, onTestFinished, test } from "vitest";
+import { createMemoryVault } from "../../auth/vault/memory-vault.js";
 import type { ChildProcessInfo, ConnectionInfo } from "../../connection-info.js";
 import { channels } from "../../diagnostics.js";
 import { failureOf } from "../../failure-of.test.helper.js";
@@ -130,6 +131,24 @@ test("fails with UNAUTHORIZED for a wrong token, without quoting it, and leaves 
   expect(error.code).toBe("UNAUTHORIZED");
   expect(error.message).not.toContain(wrong);
   expect(open.size).toBe(0);
+});
+
+test.each([
+  ["before the first request", { get: async () => Promise.reject(new Error("the database is down")) }],
+  ["after a refusal", { withLock: async () => Promise.reject(new Error("the database is down")) }],
+])("reports an error of the application's own vault as CREDENTIAL_UNUSABLE, %s", async (_, broken) => {
+  const { url } = await startServer();
+  const oauth = {
+    vault: { ...createMemoryVault(), ...broken },
+    overrides: () => ({
+      issuer: "http://127.0.0.1:1",
+      client: { clientId: "robot", clientSecret: "of the robot" },
+      grant: { kind: "client-credentials" as const },
+    }),
+  };
+  const failure = await failureOf(connectToolServer({ url }, { oauth }));
+  expect(failure).toMatchObject({ code: "CREDENTIAL_UNUSABLE", cause: { message: "the database is down" } });
+  expect(failure.message).toContain('The application failed with "the database is down".');
 });
 
 test("fails with SERVER_UNREACHABLE for a server that does not listen, and names the host", async () => {

@@ -8,6 +8,7 @@ import { explainRefusal } from "../../causes/refusal-causes.js";
 import { describeChallenge } from "../../causes/refusal-evidence.js";
 import { ToolServerError } from "../../errors.js";
 import type { ResponseHeaders } from "../../http/http-client.js";
+import { quotedText } from "../../printable-text.js";
 import type { NetworkContext } from "./transport.js";
 
 /** A request that was refused with 401 or 403. */
@@ -18,6 +19,8 @@ interface RefusedExchange extends Pick<Refusal, "status" | "sent" | "attempt" | 
 
 /** How many causes an error message contains; the details have them all. */
 const maxCausesInMessage = 3;
+/** The maximum length of the quoted message of an application's error. */
+const maxSaid = 500;
 
 /**
  * Asks the credential what to do about a 401 or 403. Resolves if the request is to be sent once more, with the current headers
@@ -36,7 +39,9 @@ async function handleRefusal(context: NetworkContext, request: RefusedExchange):
     dpopNonce: received["dpop-nonce"],
     signal,
   };
-  const decision = await credential.refused(refusal);
+  const decision = await credential.refused(refusal).catch((error: unknown) => {
+    throw credentialFailure(error, context, { signal });
+  });
   if (decision.action === "retry") {
     report(info, "warning", `The server returned ${status}; retrying with new headers from the credential.`);
     return;
@@ -74,13 +79,41 @@ interface ObservedCredentialRequest extends CredentialRequest {
 
 /** The headers of the credential, which may have to be obtained first. */
 export async function awaitHeaders(
-  { credential, info }: NetworkContext,
+  context: NetworkContext,
   { phases, ...request }: ObservedCredentialRequest,
 ): Promise<HeaderFields> {
-  phases?.begin("credential", info.connection);
-  const headers = await credential.headers(request);
+  phases?.begin("credential", context.info.connection);
+  let headers: HeaderFields;
+  try {
+    headers = await context.credential.headers(request);
+  } catch (error) {
+    throw credentialFailure(error, context, { signal: request.signal, wasSent: false });
+  }
   phases?.end("credential");
   return headers;
+}
+
+/**
+ * The failure of a credential. A vault, a sign-in or a secret may be functions of the application, which throw errors of their own: without
+ * a code, these would be reported as an invalid response of the server.
+ */
+function credentialFailure(
+  error: unknown,
+  { server, secrets }: Pick<NetworkContext, "server" | "secrets">,
+  { signal, wasSent }: { readonly signal?: CredentialRequest["signal"]; readonly wasSent?: boolean },
+): unknown {
+  if (ToolServerError.is(error) || signal?.aborted) return error;
+  const said = secrets.redact(error instanceof Error ? error.message : String(error));
+  return new ToolServerError(
+    "CREDENTIAL_UNUSABLE",
+    {
+      subject: `The credential for the server ${JSON.stringify(server)} cannot be obtained.`,
+      problem: `The application failed with ${quotedText(said, maxSaid)}.`,
+      advice:
+        "Check the vault, the sign-in and the client secret that the application passed; `cause` is the original error.",
+    },
+    { cause: error, ...(wasSent !== undefined && { details: { wasSent } }) },
+  );
 }
 
 /** The status and headers of a response. */
@@ -119,7 +152,11 @@ export async function retryRefused<Response extends ResponseHead>(
     phases?.retry(`The server returned ${response.status}.`);
     phases?.begin("credential", context.info.connection);
     await handleRefusal(context, { status: response.status, sent, attempt, received: response.headers, signal });
-    sent = await context.credential.headers(request);
+    try {
+      sent = await context.credential.headers(request);
+    } catch (error) {
+      throw credentialFailure(error, context, { signal });
+    }
     phases?.end("credential");
     response = await send(sent);
   }
