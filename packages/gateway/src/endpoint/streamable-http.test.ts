@@ -243,6 +243,8 @@ describe("HTTP", () => {
     const headers = { authorization: `Bearer ${token}`, ...(version && { "mcp-protocol-version": version }) };
     const response = await fetch(endpoint, { method, headers });
     expect([response.status, response.headers.get("allow")]).toEqual([405, allowed]);
+    if (version !== undefined)
+      expect(await response.text()).toContain(`Use POST: version ${version} has no other method.`);
   });
 
   const startSmall = () => startTestGateway({}, { limits: { messageBytes: 10_000 } });

@@ -121,6 +121,21 @@ test("[TS-D-CALLS-1] records a refresh in every call that waits for its connecti
   expect(outlines).toEqual([[credential, refresh], [credential, refresh], [credential]]);
 });
 
+test("[TS-D-CALLS-3] counts captured arguments by their size after the secrets of the server are redacted", () => {
+  const redact = (text: string, server: string | undefined): string =>
+    server === "notes" ? text.replaceAll("revealed ", "") : text;
+  const log = openLog({ capturesBodies: true, redact });
+  const text = Array.from({ length: 8 }, () => "revealed ".repeat(1000));
+  for (let id = 0; id < 200; id += 1) {
+    const call = new TestCall(id, "editor", { name: "notes__read", arguments: { text } });
+    log.started?.(call);
+    call.setRoute("notes", "read");
+    call.settle({ result: {} });
+    log.ended?.(call, ok);
+  }
+  expect(log.endedSince(0).filter(({ body }) => body !== undefined)).toHaveLength(200);
+});
+
 test("[TS-D-CALLS-3] deletes the oldest bodies when the total is too large, and the body of a call that is no longer kept", () => {
   let nowMs = 1_000_000;
   const log = openLog({ capturesBodies: true, maxCalls: 300, now: () => nowMs });
