@@ -137,6 +137,21 @@ test("reports which of several gateways it uses, unless the caller selects one",
   );
 });
 
+test("reports which of several gateways a command without --target reads, but not if a target is given", async () => {
+  const env = { HOME: home };
+  let written = "";
+  const stderr = { write: (text: string) => (written += text) };
+  announceGateway(env, running);
+  announceGateway(env, { ...running, pid: process.ppid });
+  const connect = async (...args: string[]): Promise<void> => {
+    await using _ = await connectByOptions(parseOptions(connectionOptions, args).values, { env, stderr });
+  };
+  await connect("--target", `http://${running.channelz}`);
+  expect(written).toBe("");
+  await connect();
+  expect(written).toContain("Several gateways are running. Using the one that was started last: ");
+});
+
 test("does not mention another gateway whose port a program took", async () => {
   await using other = await serveProvingGateway({ hasWrongKey: true });
   const env = { HOME: home };

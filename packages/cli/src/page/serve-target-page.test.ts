@@ -152,3 +152,19 @@ test("advises to restart the command if a link was already used", async () => {
   expect(response.status).toBe(403);
   expect(await response.text()).toContain("Restart wirescope page --target …, which prints a new link.");
 });
+
+test("advises to restart the command if a browser has no session or no key", async () => {
+  const { link } = await serve(connectTo([await startProcess("one")]));
+  const { origin } = new URL(link);
+  const { cookie = "" } = await enter(link);
+  const advice = "Restart wirescope page --target …, which prints a new link.";
+  for (const [path, headers] of [
+    ["/session", {}],
+    ["/session", { cookie }],
+    ["/status", { cookie }],
+    [`/status/${"x".repeat(43)}`, { cookie }],
+  ] as const) {
+    expect(await (await fetch(`${origin}${path}`, { headers })).text(), path).toContain(advice);
+  }
+  await expect(timelineOf(link, { cookie }).at(1)).rejects.toThrow(advice);
+});
