@@ -93,6 +93,12 @@ describe.skipIf(!isChromiumInstalled)("the page of a grpc-js process", () => {
     });
   });
 
+  test("shows the channels in a state after a click on the link of that state", async () => {
+    const page = await targetPage.open("/", screen);
+    await page.getByRole("link", { name: "1 ready" }).click();
+    await page.locator("a.node").filter({ hasText: "ready" }).first().waitFor();
+  });
+
   test("opens a recording of the process that is dropped on it, and shows the process again afterwards", async () => {
     const file = join(folder, "morning.wsr");
     const options = ["--target", target, "--interval", "100ms", "--for", "1s"];
