@@ -124,3 +124,12 @@ test("names the configuration in the commands of the to-do list if the settings 
   up.process.kill("SIGTERM");
   expect(await up.ended).toBe(0);
 });
+
+test("does not name the configuration in the commands of the to-do list if it is that of the folder", async () => {
+  writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { bad: "x" } }));
+  const up = wirescope("up", "--port", "0", "--log", "off");
+  await expect.poll(() => up.stdout, pollOptions).toContain("Press Ctrl-C");
+  expect([...up.stdout.matchAll(/^ +wirescope (check.*)$/gm)].map(([, words]) => words)).toEqual(["check"]);
+  up.process.kill("SIGTERM");
+  expect(await up.ended).toBe(0);
+});
