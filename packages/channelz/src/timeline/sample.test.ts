@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { channel, peerWith } from "../client/fixed-peer.test.helper.js";
 import { ChannelzError } from "../errors.js";
 import { createRegistry } from "../registry/registry.js";
@@ -21,6 +21,25 @@ describe("sample", () => {
     expect(sampler.timeline.range()).toBeDefined();
     expect(sampler.cost().samples).toBe(samples);
     expect(sampler.cost().meanMs).toBeGreaterThan(0);
+  });
+
+  test("takes no additional sample after a timer that ended early, and never counts fewer than 0 as skipped", async () => {
+    const real = globalThis.setTimeout;
+    const early = vi.spyOn(globalThis, "setTimeout");
+    // Only the first half of each delay, which is much earlier than Node's timers may end.
+    early.mockImplementation(((run: () => void, delayMs = 0) => real(run, delayMs / 2)) as typeof setTimeout);
+    onTestFinished(() => early.mockRestore());
+    const sampler = sample(createRegistry(), { intervalMs: 100 });
+    await expect.poll(() => sampler.cost().samples).toBeGreaterThan(2);
+    sampler.stop();
+    await sampler.ended;
+    expect(sampler.cost().skipped).toBeGreaterThanOrEqual(0);
+    const times = [...sampler.timeline.snapshots()].map(({ timeMs }) => timeMs);
+    for (const [index, timeMs] of times.slice(1).entries()) expect(timeMs - times[index]!).toBeGreaterThan(20);
+  });
+
+  test.each([0, -1, Number.NaN])("refuses %s as the interval, which would sample without a pause", (intervalMs) => {
+    expect(() => sample(createRegistry(), { intervalMs })).toThrow(TypeError);
   });
 
   test("[CZ-D-HISTORY-8] skips beats while a read is slow, and never reads twice at a time", async () => {

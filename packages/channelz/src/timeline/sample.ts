@@ -39,10 +39,12 @@ export interface Sampler {
 
 /**
  * Samples a source at an interval into a timeline. If a sample takes longer than the interval, the next ones are skipped, so nothing
- * queues. If a process does not respond, its last objects are kept, marked as unreadable, until a read succeeds.
+ * queues. If a process does not respond, its last objects are kept, marked as unreadable, until a read succeeds. Throws a TypeError if
+ * the interval is not positive.
  */
 export function sample(source: Source, options: SampleOptions = {}): Sampler {
   const { intervalMs = 1000, timeline = createTimeline(options), ...readOptions } = options;
+  if (!(intervalMs > 0)) throw new TypeError(`intervalMs must be a positive number, not ${intervalMs}.`);
   const maxObjects = options.maxObjects ?? 100_000;
   const stopped = new AbortController();
   const signal = options.signal === undefined ? stopped.signal : AbortSignal.any([options.signal, stopped.signal]);
@@ -86,7 +88,8 @@ export function sample(source: Source, options: SampleOptions = {}): Sampler {
     let dueAt = performance.now();
     while (!signal.aborted) {
       await takeSample();
-      const missed = Math.floor((performance.now() - dueAt) / intervalMs);
+      // Not negative: a timer may end up to a millisecond early, and then the next sample would be taken at once.
+      const missed = Math.max(0, Math.floor((performance.now() - dueAt) / intervalMs));
       cost.skipped += missed;
       dueAt += (missed + 1) * intervalMs;
       await wait(dueAt - performance.now(), signal);
