@@ -615,3 +615,22 @@ test("rejects a limit that is not an integer with a TypeError that names it", ()
   expect(() => createRegistry({ maxClosed: -1 })).toThrow(/maxClosed must be a non-negative integer/);
   expect(() => createRegistry({ maxTraceEvents: 1.5 })).toThrow(/maxTraceEvents/);
 });
+
+test.each<[string, (registry: Registry) => unknown]>([
+  ["`target` must be a string, not an instance of URL", (registry) => registry.addChannel({ target: url as never })],
+  ["`target` must be a string", (registry) => registry.addSubchannel({ target: 443 as never })],
+  ["`name` must be a string, not null", (registry) => registry.addServer({ name: null as never })],
+  ["`name` must be a string, not 5", (registry) => registry.addChannel({ name: 5 as never })],
+  ["`name` must be a string", (registry) => registry.addSocket({ name: 5 as never })],
+  ["`remoteName` must be a string", (registry) => registry.addSocket({ remoteName: 5 as never })],
+  ["`remote.path` must be a string", (registry) => registry.addSocket({ remote: { path: 5 as never } })],
+  ["`local.name` must be a string", (registry) => registry.addSocket({ local: { name: 5 as never } })],
+  ["`remote` must be an object", (registry) => registry.addSocket({ remote: "10.0.0.1:443" as never })],
+])("throws a TypeError, %s, for a value that would make every later list fail", async (message, add) => {
+  const registry = createRegistry();
+  expect(() => add(registry)).toThrow(TypeError);
+  expect(() => add(registry)).toThrow(message);
+  await expect(registry.getTopChannels()).resolves.toMatchObject({ channel: [] });
+  await expect(registry.getServers()).resolves.toMatchObject({ server: [] });
+});
+const url = new URL("http://orders.internal/");

@@ -11,7 +11,7 @@ import { adopt, ChannelHandle, ServerHandle, SocketHandle, SubchannelHandle } fr
 import { OrderedTable } from "./ordered-table.js";
 import { RecordReader } from "./record-reader.js";
 import { type AnyRecord, ChannelRecord, nameRecord, ServerRecord, SocketRecord, Trace } from "./records.js";
-import { checkSocketDetails, type SocketDescriber, type SocketEndpoints } from "./socket-details.js";
+import { checkSocketDetails, checkString, type SocketDescriber, type SocketEndpoints } from "./socket-details.js";
 import { type RegistrySize, Store } from "./store.js";
 
 /** The limits and the clock of a registry. */
@@ -136,6 +136,7 @@ class LiveRegistry implements Registry {
   }
 
   addServer({ name = "" }: ServerInit = {}): ServerHandle {
+    checkString("name", name);
     const store = this.#store;
     const trace = new Trace(store.clock.now());
     const record = new ServerRecord(store.nextId(), name, trace, new OrderedTable(), new OrderedTable());
@@ -225,6 +226,8 @@ class LiveRegistry implements Registry {
     { name = "", target = "", state = "IDLE", parent }: ChannelInit | SubchannelInit,
   ): ChannelRecord {
     checkState(state);
+    checkString("name", name);
+    checkString("target", target);
     const store = this.#store;
     const isTop = kind === "channel" && parent === undefined;
     const record = new ChannelRecord(store.nextId(), kind, name, target, isTop, new Trace(store.clock.now()));
@@ -241,6 +244,7 @@ class LiveRegistry implements Registry {
 
   #socketRecord<S extends object>(init: SocketInit<S> | ListenSocketInit<S>): SocketRecord {
     const { name = "", local, remote, security, remoteName, subject, describe } = init;
+    checkString("name", name);
     const isKnown = local !== undefined || remote !== undefined || security !== undefined || remoteName !== undefined;
     if (isKnown) checkSocketDetails(init);
     return new SocketRecord(

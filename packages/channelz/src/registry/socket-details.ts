@@ -57,10 +57,22 @@ export interface SocketDetails extends SocketEndpoints {
 /** Returns the current details of a subject. Called only for full reads, and never after the socket closed. */
 export type SocketDescriber<S extends object> = (subject: S) => SocketDetails;
 
+/**
+ * Throws a TypeError if the value of a field is not a string, such as a URL. It could not be encoded, so every list with the object would
+ * fail.
+ */
+export function checkString(field: string, value: unknown): void {
+  if (typeof value === "string") return;
+  const kind =
+    typeof value === "object" && value !== null ? `an instance of ${value.constructor?.name}` : String(value);
+  throw new TypeError(`\`${field}\` must be a string, not ${kind}.`);
+}
+
 /** Throws a TypeError for invalid details, such as a port out of range or an option without a value. */
 export function checkSocketDetails(details: SocketDetails): void {
   checkAddress("local", details.local);
   checkAddress("remote", details.remote);
+  if (details.remoteName !== undefined) checkString("remoteName", details.remoteName);
   checkSecurity(details.security);
   for (const { name, value, additional } of details.options ?? []) {
     if (!name) throw new TypeError("A socket option requires a name, such as SO_KEEPALIVE.");
@@ -71,7 +83,16 @@ export function checkSocketDetails(details: SocketDetails): void {
 }
 
 function checkAddress(field: "local" | "remote", address: SocketAddress | undefined): void {
-  if (address === undefined || "path" in address) return;
+  if (address === undefined) return;
+  if (typeof address !== "object" || address === null) {
+    throw new TypeError(
+      `\`${field}\` must be an object with \`ip\` and \`port\`, a \`path\`, or a \`name\`, not ${address}.`,
+    );
+  }
+  if ("path" in address) {
+    checkString(`${field}.path`, address.path);
+    return;
+  }
   if ("ip" in address) {
     const { port } = address;
     if (Number.isInteger(port) && port >= -1 && port <= 65_535) return;
@@ -79,6 +100,7 @@ function checkAddress(field: "local" | "remote", address: SocketAddress | undefi
   }
   if (!address.name)
     throw new TypeError(`\`${field}\` requires \`ip\` and \`port\`, a \`path\`, or a non-empty \`name\`.`);
+  checkString(`${field}.name`, address.name);
 }
 
 function checkSecurity(security: SocketSecurity | undefined): void {
