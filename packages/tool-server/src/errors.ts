@@ -190,6 +190,11 @@ export class ToolServerError extends Error {
   }
 }
 
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** What failed and why, without the advice: for an error that wraps this one and has its own advice. */
 export function describeProblem({ subject = "", problem, evidence = "" }: Omit<ErrorParts, "advice">): string {
   return [subject, problem, evidence].filter((part) => part !== "").join(" ");

@@ -1,7 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import type { Cancellation } from "../cancellation.js";
 import { describeDuration } from "../duration.js";
-import { ToolServerError } from "../errors.js";
+import { messageOf, ToolServerError } from "../errors.js";
 import { quotedText } from "../printable-text.js";
 import { redactStart } from "../secrets/redactor.js";
 import { redactFailure, redactValue } from "./connection-failures.js";
@@ -53,7 +53,7 @@ export function callFailure(error: unknown, call: FailedCall): ToolServerError {
     );
   }
   if (!SdkError.isInstance(error)) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = messageOf(error);
     return invalid(quotedName, method, said(text));
   }
   switch (error.code) {

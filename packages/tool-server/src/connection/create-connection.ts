@@ -6,7 +6,7 @@ import type { Clock } from "../clock.js";
 import type { ConnectionInfo, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
-import type { ToolServerError } from "../errors.js";
+import { messageOf, type ToolServerError } from "../errors.js";
 import type { Mutable } from "../mutable.js";
 import { callFailure, noResponse } from "./call-failure.js";
 import { afterIdleTimeout, timerMs, tooLong } from "./call-limit.js";
@@ -110,8 +110,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 
   const onListenerError = (error: unknown): void => {
-    const reason = error instanceof Error ? error.message : String(error);
-    report(info, "error", `A listener of the connection's state failed: ${reason}`);
+    report(info, "error", `A listener of the connection's state failed: ${messageOf(error)}`);
   };
   const keeper = createSessionKeeper({ info, open, redact, onListenerError, clock, isEager, backOff, random });
 

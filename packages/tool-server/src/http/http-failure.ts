@@ -1,4 +1,4 @@
-import { type ConnectingDetails, ToolServerError } from "../errors.js";
+import { type ConnectingDetails, messageOf, ToolServerError } from "../errors.js";
 import { printableText } from "../printable-text.js";
 
 /** A failed attempt to connect. */
@@ -255,7 +255,7 @@ function describeBreak(error: unknown, code: string): string {
   if (code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH") return "its length differs from Content-Length";
   if (code.startsWith("UND_ERR_")) return "it was closed";
   if (code !== "") return code;
-  return printableText(error instanceof Error ? error.message : String(error), 200);
+  return printableText(messageOf(error), 200);
 }
 
 /** Whether undici's parser rejected the bytes as HTTP. */

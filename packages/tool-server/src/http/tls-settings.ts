@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import * as tls from "node:tls";
-import { ToolServerError } from "../errors.js";
+import { messageOf, ToolServerError } from "../errors.js";
 
 /** Additional TLS settings. None of them disables a check. */
 export interface TlsSettings {
@@ -41,9 +41,8 @@ export function createTlsContexts(settings: TlsSettings, extra: string | undefin
     return { server: tls.createSecureContext({ ...trusted, cert: certificate, key }), proxy };
   } catch (cause) {
     // OpenSSL names the defect and quotes nothing of the key.
-    const reason = cause instanceof Error ? cause.message : String(cause);
     throw unusable(
-      `The certificates or the key cannot be used (${reason})`,
+      `The certificates or the key cannot be used (${messageOf(cause)})`,
       "Check that the files are in PEM format, belong together, and that the key has no passphrase",
     );
   }

@@ -1,3 +1,4 @@
+import { messageOf } from "../../errors.js";
 import type { HttpRequest, ResponseHeaders } from "../../http/http-client.js";
 import { parseJsonObject } from "../../json-object.js";
 import { printableText } from "../../printable-text.js";
@@ -173,8 +174,4 @@ function shown({ redact }: Pick<SecretRegistry, "redact">, text: string, maxLeng
     )
     .replace(/\beyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)*/g, redacted);
   return printableText(named, maxLength);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

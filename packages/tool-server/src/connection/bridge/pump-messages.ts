@@ -1,6 +1,13 @@
 import type { Readable, Writable } from "node:stream";
-import { ToolServerError } from "../../errors.js";
-import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf, responseIdOf } from "../rpc/json-rpc.js";
+import { messageOf, ToolServerError } from "../../errors.js";
+import {
+  cancelledIdOf,
+  type RequestId,
+  type RpcMessage,
+  requestIdOf,
+  responseIdOf,
+  rpcCodes,
+} from "../rpc/json-rpc.js";
 import { createLineReader } from "../rpc/lines.js";
 import { parseMessages } from "../rpc/message.js";
 import { isModernRequest } from "../transports/streamable-http-session.js";
@@ -29,10 +36,6 @@ export interface PumpOptions {
 
 /** How much may be buffered for a client that does not read, in bytes, before reading from it is paused. */
 const maxUnreadBytes = 8 * 1024 * 1024;
-
-/** The conventional JSON-RPC code for a request that could not be forwarded. */
-const forwardingFailed = -32_000;
-const parseError = -32_700;
 
 /** A client request in flight. */
 interface BridgedRequest {
@@ -63,7 +66,7 @@ export async function pumpMessages(options: PumpOptions): Promise<void> {
     const isFirstContact = !hasReceived && ToolServerError.is(error, "CONNECTION_LOST");
     const message = redact(isFirstContact ? `${messageOf(error)} ${hint}`.trim() : messageOf(error));
     onProblem(message);
-    write({ jsonrpc: "2.0", id, error: { code: forwardingFailed, message } });
+    write({ jsonrpc: "2.0", id, error: { code: rpcCodes.failed, message } });
     options.onRefused?.();
   };
   const remote = createRemote({
@@ -122,7 +125,7 @@ export async function pumpMessages(options: PumpOptions): Promise<void> {
         (line) => {
           const messages = parseMessages(line);
           if (messages === undefined)
-            write({ jsonrpc: "2.0", id: null, error: { code: parseError, message: notJson } });
+            write({ jsonrpc: "2.0", id: null, error: { code: rpcCodes.parseError, message: notJson } });
           for (const message of messages ?? []) forward(message);
         },
         () => reject(tooLarge(messageBytes)),
@@ -150,8 +153,4 @@ function tooLarge(limitBytes: number): ToolServerError {
   const problem = `The client sent a message of more than ${limitBytes} bytes, so nothing more is read from it.`;
   const parts = { problem, advice: "Send smaller messages." };
   return new ToolServerError("MESSAGE_TOO_LARGE", parts, { details: { wasSent: false } });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 import { waitAtMost } from "../../clock.js";
 import { publish } from "../../diagnostics.js";
-import { ToolServerError } from "../../errors.js";
+import { messageOf, ToolServerError } from "../../errors.js";
 import { createEventStreamParser, type StreamEvent } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { InFlightSet } from "../../in-flight.js";
@@ -139,7 +139,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   };
   const failureOf = (error: unknown): ToolServerError => {
     if (ToolServerError.is(error)) return error;
-    const why = printableText(secrets.redact(error instanceof Error ? error.message : String(error)), 200);
+    const why = printableText(secrets.redact(messageOf(error)), 200);
     const parts = {
       problem: `The connection to the server ${JSON.stringify(server)} is lost: ${why}.`,
       advice: connectAgain,

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { isIP, connect as netConnect, type Socket } from "node:net";
 import { type PeerCertificate, TLSSocket, connect as tlsConnect } from "node:tls";
 import { isoTime } from "../../duration.js";
-import { ToolServerError } from "../../errors.js";
+import { messageOf, ToolServerError } from "../../errors.js";
 import { nameOf, settleSocket } from "../../http/connect-socket.js";
 import type { HttpClient } from "../../http/http-client.js";
 import { codeOf } from "../../http/http-failure.js";
@@ -88,10 +88,6 @@ function describeTls(socket: Socket): string {
   const until = validTo === undefined ? "" : `, its certificate valid until ${isoTime(validTo)}`;
   const by = issuer?.O ?? issuer?.CN;
   return `${socket.getProtocol() ?? "TLS"}${until}${by === undefined ? "" : `, signed by ${String(by)}`}`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /**

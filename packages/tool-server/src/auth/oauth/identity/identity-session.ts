@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Configuration, CustomFetch, TokenEndpointResponse, TokenEndpointResponseHelpers } from "openid-client";
 import { commandLine } from "../../../command-line.js";
-import { ToolServerError } from "../../../errors.js";
+import { messageOf, ToolServerError } from "../../../errors.js";
 import { type JsonObject, stringOf } from "../../../json-object.js";
 import type { VaultKey } from "../../vault/vault.js";
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
@@ -286,7 +286,7 @@ async function waitForUser<T>(context: OAuthContext, wait: () => Promise<T>, sig
   } catch (error) {
     signal.throwIfAborted();
     if (ToolServerError.is(error)) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const parts = { problem: `the sign-in failed: ${why}`, advice: "Sign in again." };
     throw oauthFailure(context, "SIGN_IN_FAILED", parts, { cause: error });
   }

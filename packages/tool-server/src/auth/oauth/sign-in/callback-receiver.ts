@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { messageOf } from "../../../errors.js";
 import { parseUrl } from "../../../url.js";
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
@@ -167,8 +168,7 @@ function endingPage(context: OAuthContext, { failure, returnTo }: SignInEnding):
   if (failure === undefined) {
     return callbackPage(`Signed in to ${server}`, returnTo === undefined ? "You can close this tab." : "", returnTo);
   }
-  const message = failure instanceof Error ? failure.message : String(failure);
-  return callbackPage("Sign-in failed", peerText(context, message, maxReasonLength), returnTo);
+  return callbackPage("Sign-in failed", peerText(context, messageOf(failure), maxReasonLength), returnTo);
 }
 
 const maxReasonLength = 1000;

@@ -1,4 +1,4 @@
-import { ToolServerError } from "../../../errors.js";
+import { messageOf, ToolServerError } from "../../../errors.js";
 import { oauthFailure } from "../oauth-errors.js";
 import { proofKeyToJson } from "../tokens/proof-key.js";
 import { tokensOf } from "../tokens/token-request.js";
@@ -43,7 +43,7 @@ async function signInBy(flow: SignInContext, way: "browser" | "device"): ReturnT
   } catch (error) {
     flow.signal.throwIfAborted();
     if (ToolServerError.is(error) || error instanceof TypeError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const parts = { problem: `the sign-in was cancelled: ${why}`, advice: "" };
     throw oauthFailure(flow.context, "SIGN_IN_FAILED", parts, { cause: error });
   }
