@@ -6,6 +6,7 @@ import { ToolServerError } from "../../errors.js";
 import type { ResponseHeaders } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
 import type { Excerpt } from "../../skipped-bytes.js";
+import type { ResponseHead } from "./refusal.js";
 import type { NetworkContext } from "./transport.js";
 import { skipLargeMessages } from "./websocket-frames.js";
 
@@ -14,12 +15,6 @@ export const subprotocol = "mcp";
 
 /** The time limit for the closing handshake. */
 const closeTimeoutMs = 1000;
-
-/** The response to the upgrade: 101 if the WebSocket is open. */
-export interface UpgradeResponse {
-  readonly status: number;
-  readonly headers: ResponseHeaders;
-}
 
 export interface UpgradeOptions {
   readonly headers: HeaderFields;
@@ -31,10 +26,10 @@ export interface UpgradeOptions {
 }
 
 /**
- * Opens a socket and requests the upgrade. Resolves with the response of any status. Rejects with SERVER_UNREACHABLE,
- * with NOT_A_TOOL_SERVER if the response violates the protocol, and with the signal's reason.
+ * Opens a socket and requests the upgrade. Resolves with the response of any status: 101 if the WebSocket is open. Rejects with
+ * SERVER_UNREACHABLE, with NOT_A_TOOL_SERVER if the response violates the protocol, and with the signal's reason.
  */
-export async function upgrade(context: NetworkContext, options: UpgradeOptions): Promise<UpgradeResponse> {
+export async function upgrade(context: NetworkContext, options: UpgradeOptions): Promise<ResponseHead> {
   const { http, clock, limits, server } = context;
   const { headers, signal, onOpen, onSkipped } = options;
   // Loaded on demand, because few configurations have such a server.
@@ -61,23 +56,23 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
     closeTimeout: closeTimeoutMs,
   };
   const webSocket = new WebSocket(url, [subprotocol], settings);
-  let accepted: UpgradeResponse | undefined;
+  let received: ResponseHeaders = {};
   let onAbort = (): void => {};
   let cancel = (): void => {};
   try {
-    return await new Promise<UpgradeResponse>((resolve, reject) => {
+    return await new Promise<ResponseHead>((resolve, reject) => {
       onAbort = () => reject(signal.reason);
       signal.addEventListener("abort", onAbort, { once: true });
       cancel = clock.after(limits.connectMs, () => reject(tooSlow(server, limits.connectMs)));
       webSocket.on("error", (error) => reject(upgradeFailure(context, error)));
       webSocket.on("upgrade", (response) => {
-        accepted = { status: 101, headers: headersOf(response) };
+        received = headersOf(response);
         // RFC 6455 allows a server to choose none, and many do; `ws` would reject that.
         response.headers["sec-websocket-protocol"] ??= subprotocol;
       });
       webSocket.on("open", () => {
         onOpen(webSocket, socket);
-        resolve(accepted ?? { status: 101, headers: {} });
+        resolve({ status: 101, headers: received });
       });
       webSocket.on("unexpected-response", (_request, response) => {
         resolve({ status: response.statusCode ?? 0, headers: headersOf(response) });
