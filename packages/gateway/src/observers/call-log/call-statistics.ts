@@ -34,7 +34,7 @@ export interface CallStatistics {
 
 /** The length of an interval, in milliseconds, and how many are kept: 15 minutes. */
 export const intervalMs = 5000;
-export const maxIntervals = 180;
+const maxIntervals = 180;
 /** How many intervals rates and latencies cover: one minute. */
 const windowIntervals = 12;
 
