@@ -6,7 +6,7 @@ export function backOffMs(failures: number, firstMs: number, maxMs: number): num
 }
 
 /** A delay between half of `delayMs` and all of it, so that clients that failed together do not retry together. */
-export function withJitter(delayMs: number, random: () => number = Math.random): number {
+function withJitter(delayMs: number, random: () => number = Math.random): number {
   return Math.round(delayMs * (0.5 + random() / 2));
 }
 

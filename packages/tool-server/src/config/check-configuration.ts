@@ -152,7 +152,7 @@ export async function checkCommand(
 }
 
 /** Reports a helper that does not exist or is not executable. Does not run it. */
-export async function checkHelper(
+async function checkHelper(
   entry: Entry,
   helper: string | undefined,
   { pluginRoot }: ProgramContext,

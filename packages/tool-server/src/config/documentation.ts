@@ -151,7 +151,7 @@ export function permissionsToMarkdown(permissions: readonly NeededPermissions[])
 }
 
 /** Whether a README mentions permissions at all. */
-export function mentionsPermissions(readme: string): boolean {
+function mentionsPermissions(readme: string): boolean {
   return /\b(?:permissions?|scopes?)\b/i.test(readme);
 }
 
@@ -200,17 +200,17 @@ export function variablesToMarkdown(variables: readonly NeededVariable[]): strin
 }
 
 /** Escapes a string for a cell of a Markdown table. */
-export function cellOf(text: string): string {
+function cellOf(text: string): string {
   return text.replace(/\p{Cc}+/gu, " ").replace(/[\\|`]/g, "\\$&");
 }
 
 /** Formats a string as code in a cell of a Markdown table. */
-export function codeCellOf(text: string): string {
+function codeCellOf(text: string): string {
   return `\`${cellOf(text.replaceAll("`", "'"))}\``;
 }
 
 /** A Markdown table with aligned columns. */
-export function markdownTable(heading: readonly string[], rows: readonly (readonly string[])[]): string[] {
+function markdownTable(heading: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = heading.map((_, column) => Math.max(3, ...[heading, ...rows].map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]): string =>
     `| ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join(" | ")} |`;

@@ -148,7 +148,7 @@ const optional: ReadonlySet<FieldName> = new Set([
 ]);
 
 /** Reports a value of the wrong JSON type. It makes the entry unusable unless the field is optional. */
-export function reportWrongType(reader: EntryReader, field: EntryField, name: FieldName): void {
+function reportWrongType(reader: EntryReader, field: EntryField, name: FieldName): void {
   const { json } = fieldTable[name];
   const article = /^[aeiou]/.test(json) ? "an" : "a";
   const examples = {

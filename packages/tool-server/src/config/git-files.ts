@@ -47,7 +47,7 @@ export async function isIgnoredByGit(file: string): Promise<boolean | undefined>
 }
 
 /** The nearest folder with a `.git`, which is a file in a worktree or submodule. */
-export async function repositoryOf(start: string): Promise<string | undefined> {
+async function repositoryOf(start: string): Promise<string | undefined> {
   for (let folder = start; ; folder = dirname(folder)) {
     const isRepository = await lstat(join(folder, ".git")).then(
       () => true,

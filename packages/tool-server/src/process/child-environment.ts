@@ -6,7 +6,7 @@ import { launcherVariables } from "./resolve-command.js";
  * The variables that every child gets if they are set: those that programs need to run, and to reach the network behind a company's
  * proxy or CA. No credentials.
  */
-export const baseVariables: readonly string[] = [
+const baseVariables: readonly string[] = [
   "HOME",
   "LANG",
   "LANGUAGE",

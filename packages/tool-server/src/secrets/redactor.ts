@@ -116,7 +116,7 @@ export interface TextView {
 }
 
 /** The string itself. */
-export function plainView(text: string): TextView {
+function plainView(text: string): TextView {
   return { text, toOriginal: (start, end) => [start, end] };
 }
 

@@ -143,7 +143,7 @@ export interface ReadBudget {
 }
 
 /** Hashes a file, following symbolic links. Never rejects. Subtracts the bytes it reads from the budget. */
-export async function hashContent(path: string, budget: ReadBudget): Promise<FileContent> {
+async function hashContent(path: string, budget: ReadBudget): Promise<FileContent> {
   try {
     const kind = kindOf(await stat(path));
     if (kind !== undefined) return { state: kind };

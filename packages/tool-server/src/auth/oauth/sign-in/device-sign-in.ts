@@ -92,7 +92,7 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
 }
 
 /** Parses a device authorization response. Throws SIGN_IN_FAILED, or SERVER_FAILED if it is transient. */
-export function processDeviceAuthorization(context: OAuthContext, response: OAuthResponse): DeviceAuthorization {
+function processDeviceAuthorization(context: OAuthContext, response: OAuthResponse): DeviceAuthorization {
   const { status, json } = response;
   const deviceCode = stringOf(json?.device_code);
   if (deviceCode !== undefined) context.secrets.add(deviceCode);
