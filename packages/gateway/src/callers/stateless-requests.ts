@@ -12,6 +12,7 @@ import {
   type RpcObject,
   type RpcRequest,
   rpcCodes,
+  statusOf,
 } from "@wirescope/tool-server/internal";
 import type { ClientAccount, RequestHeaders } from "../client-call.js";
 import type { Dispatch } from "../dispatch/dispatch.js";
@@ -117,8 +118,7 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
         if (!merged.mayHave(method, "modern")) throw methodNotFound(method);
         call = callOf(received);
       } catch (error) {
-        const status = error instanceof RpcError ? error.status : 200;
-        outlet.respond({ jsonrpc: "2.0", id, error: faultOf(error) }, status);
+        outlet.respond({ jsonrpc: "2.0", id, error: faultOf(error) }, statusOf(error));
         return () => {};
       }
       let hasEnded = false;
