@@ -1,5 +1,4 @@
-import type { CallRequest, RpcObject } from "@wirescope/tool-server/internal";
-import { jsonLengthOf, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import { jsonLengthOf, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import { type ClientAccount, ClientCall } from "../client-call.js";
 import { InputRequests } from "../input-requests.js";
 import type { GatewayServer } from "../servers/server.js";
@@ -93,8 +92,7 @@ class TaskInputCall extends ClientCall {
   #onRequest = (): void => {};
 
   constructor(prefix: string, { account, capabilities }: ClientCall) {
-    const request: CallRequest = { id: 0, method: "tasks/result" };
-    super(request, "modern", undefined);
+    super({ id: 0, method: "tasks/result" }, "modern", undefined);
     this.account = account;
     this.capabilities = capabilities;
     this.inputRequests = new InputRequests(prefix);
