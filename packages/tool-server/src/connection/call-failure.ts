@@ -36,7 +36,8 @@ export function callFailure(error: unknown, call: FailedCall): ToolServerError {
     // Our own time limits have their own error.
     if (ToolServerError.is(signal.reason)) return signal.reason;
     const problem = `${method} on the server ${quotedName} was cancelled.`;
-    return new ToolServerError("CALL_CANCELLED", { problem, advice: "" });
+    // Even if the response was not awaited, the server may have received and executed the call.
+    return new ToolServerError("CALL_CANCELLED", { problem, advice: "" }, { details: { wasSent: true } });
   }
   const own = ownFailure(error);
   if (own !== undefined) return redactFailure(own, redact);

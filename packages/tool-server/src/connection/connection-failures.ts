@@ -52,10 +52,10 @@ export function isRepeatable({ code, details }: ToolServerError, method: string)
   return transientCodes.has(code) && (details.wasSent === false || safeMethods.has(method));
 }
 
-/** The error of a connection that was closed by this side. */
-export function closedConnection(server: string): ToolServerError {
+/** The error of a connection that was closed by this side; `wasSent` says whether the call may have reached the server before. */
+export function closedConnection(server: string, wasSent = false): ToolServerError {
   const problem = `The connection to the server ${JSON.stringify(server)} was closed.`;
-  return new ToolServerError("CONNECTION_CLOSED", { problem, advice: "" });
+  return new ToolServerError("CONNECTION_CLOSED", { problem, advice: "" }, { details: { wasSent } });
 }
 
 /** The error of a connection that the server closed without a reason. */

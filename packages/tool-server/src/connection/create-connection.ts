@@ -8,7 +8,7 @@ import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
 import { messageOf, type ToolServerError } from "../errors.js";
 import type { Mutable } from "../mutable.js";
-import { callFailure, noResponse } from "./call-failure.js";
+import { callFailure, noResponse, ownFailure } from "./call-failure.js";
 import { afterIdleTimeout, timerMs, tooLong } from "./call-limit.js";
 import { type ClientSession, openSession } from "./client-session.js";
 import type { ClientSettings } from "./client-settings.js";
@@ -172,7 +172,7 @@ export function createConnection(options: ConnectionOptions): Connection {
             strayOutput: transport.strayOutput?.(),
             redact,
           })
-        : closedConnection(info.name);
+        : closedConnection(info.name, ownFailure(cause)?.details.wasSent ?? true);
     if (endsSession(error)) keeper.lose(session, error);
     return error;
   };

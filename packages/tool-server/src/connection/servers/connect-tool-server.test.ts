@@ -151,6 +151,19 @@ test.each([
   expect(failure.message).toContain('The application failed with "the database is down".');
 });
 
+test("says that a call in flight may have been executed when it is cancelled or its connection is closed", async () => {
+  const server = await connectToolServer({ command: process.execPath, args: [everything, "stdio"] });
+  const slow = { name: "trigger-long-running-operation", arguments: { duration: 60, steps: 1 } };
+  const cancelled = failureOf(server.callTool(slow, { signal: AbortSignal.timeout(200) }));
+  expect(await cancelled).toMatchObject({ code: "CALL_CANCELLED", details: { wasSent: true } });
+  const closed = failureOf(server.callTool(slow));
+  await server.ping();
+  await server.close();
+  expect(await closed).toMatchObject({ code: "CONNECTION_CLOSED", details: { wasSent: true } });
+  const after = await failureOf(server.callTool(slow));
+  expect(after).toMatchObject({ code: "CONNECTION_CLOSED", details: { wasSent: false } });
+});
+
 test("fails with SERVER_UNREACHABLE for a server that does not listen, and names the host", async () => {
   const open = watchConnections();
   const port = await freePort();
