@@ -164,6 +164,16 @@ test("says that a call in flight may have been executed when it is cancelled or 
   expect(after).toMatchObject({ code: "CONNECTION_CLOSED", details: { wasSent: false } });
 });
 
+test.each([
+  ["a string", "https://notes.example.com/mcp"],
+  ["neither a url nor a command", {}],
+  ["undefined", undefined],
+])("rejects %s instead of a url or command with a TypeError that shows both forms", async (_, location) => {
+  const failure = await connectToolServer(location as never).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(TypeError);
+  expect(String(failure)).toContain('{ url: "https://…" } or { command: "…", args: [] }');
+});
+
 test("fails with SERVER_UNREACHABLE for a server that does not listen, and names the host", async () => {
   const open = watchConnections();
   const port = await freePort();

@@ -30,12 +30,15 @@ export interface ConnectToolServerOptions extends Omit<ToolServerSettings, "sett
  * configuration file are opened with `openToolServers`, which requires approvals.
  *
  * Rejects with a ToolServerError: ENTRY_INVALID for a url or header that must not be used, SERVER_UNREACHABLE, UNAUTHORIZED,
- * CHILD_NOT_RUNNABLE, CALL_CANCELLED, and others. Nothing is left open then.
+ * CHILD_NOT_RUNNABLE, CALL_CANCELLED, and others. Nothing is left open then. Rejects with a TypeError for neither a url nor a command.
  */
 export async function connectToolServer(
   server: ToolServerLocation,
   options: ConnectToolServerOptions = {},
 ): Promise<Connection> {
+  if (typeof server !== "object" || server === null || !("url" in server || "command" in server)) {
+    throw new TypeError('Pass { url: "https://…" } or { command: "…", args: [] } as the server.');
+  }
   const { name = nameOf(server), secrets = createSecretRegistry(), cwd = process.cwd(), signal } = options;
   const configuration = createConfiguration({ [name]: server }, { secrets });
   const [entry] = configuration.entries;
