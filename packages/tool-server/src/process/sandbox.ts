@@ -46,7 +46,7 @@ export interface SandboxOptions {
 /** What to do about a program that does not work in the sandbox. */
 export const sandboxAdvice = {
   hidden: 'Move the project elsewhere, or run it from an entry with "sandbox": false.',
-  failed: 'If it works existing, the sandbox may be the reason: run it from an entry with "sandbox": false.',
+  failed: 'If it works there, the sandbox may be the reason: run it from an entry with "sandbox": false.',
 } as const;
 
 const probeMs = 10_000;
