@@ -116,7 +116,9 @@ export function checkHeaders(headers: readonly NamedField[], report: Report): vo
     }
     const first = seen.get(name);
     if (first !== undefined) {
-      const message = `${field.name} is the same header as ${first.name} on line ${first.line}.`;
+      // A configuration that a program created has no lines.
+      const place = first.line > 0 ? ` on line ${first.line}` : "";
+      const message = `${field.name} is the same header as ${first.name}${place}.`;
       report("header-duplicate", "error", field, message, "Keep one of the two.");
     }
     seen.set(name, field);

@@ -174,6 +174,12 @@ test.each([
   expect(String(failure)).toContain('{ url: "https://…" } or { command: "…", args: [] }');
 });
 
+test("names both headers that are the same, without a line, because there is no file", async () => {
+  const headers = { "X-API-Key": "one", "x-api-key": "two" };
+  const failure = await failureOf(connectToolServer({ url: "https://notes.example.com/mcp", headers }));
+  expect(failure.message).toContain("x-api-key is the same header as X-API-Key. Keep one of the two.");
+});
+
 test("fails with SERVER_UNREACHABLE for a server that does not listen, and names the host", async () => {
   const open = watchConnections();
   const port = await freePort();
