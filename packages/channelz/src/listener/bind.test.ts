@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { networkInterfaces } from "node:os";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createRegistry } from "../registry/registry.js";
 import { listenChannelz } from "./listen.js";
@@ -62,5 +63,15 @@ test.skipIf(process.platform !== "linux")("says that the path of an abstract soc
   await expect(again).rejects.toMatchObject({
     code: "LISTEN_FAILED",
     message: expect.stringMatching(/The path is in use: .* choose another path\.$/),
+  });
+});
+
+test("says that the folder of a Unix socket does not exist", async () => {
+  const listening = listenChannelz(createRegistry(), {
+    path: join(import.meta.dirname, "no-such-folder", "channelz.sock"),
+  });
+  await expect(listening).rejects.toMatchObject({
+    code: "LISTEN_FAILED",
+    message: expect.stringContaining("Its folder does not exist: create it"),
   });
 });

@@ -1,6 +1,7 @@
 import { lookup } from "node:dns/promises";
-import { chmodSync, lstatSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, rmSync } from "node:fs";
 import { connect, isIP, isIPv6, type Server } from "node:net";
+import { dirname } from "node:path";
 import { isMainThread } from "node:worker_threads";
 import { ChannelzError } from "../errors.js";
 import { codeOf } from "./file-reason.js";
@@ -127,6 +128,11 @@ function isServed(path: string): Promise<boolean> {
   });
 }
 
+/** Node reports this as EACCES. */
+function isInMissingFolder(address: BindAddress): boolean {
+  return address.kind === "unix" && !existsSync(dirname(address.path));
+}
+
 function fail(address: BindAddress, cause: unknown): never {
   const where = address.kind === "unix" ? address.path : `${address.host} port ${address.port}`;
   const code = codeOf(cause);
@@ -134,10 +140,12 @@ function fail(address: BindAddress, cause: unknown): never {
   const advice =
     code === "EADDRINUSE"
       ? `The ${what} is in use: stop the program that listens on it, or choose another ${what}.`
-      : code === "EACCES"
-        ? "Permission denied: choose a port above 1023, or a path that this process can write to."
-        : code === "EADDRNOTAVAIL"
-          ? "The address does not belong to this machine: choose one that does."
-          : "Choose another address.";
+      : isInMissingFolder(address)
+        ? "Its folder does not exist: create it, or choose another path."
+        : code === "EACCES"
+          ? "Permission denied: choose a port above 1023, or a path that this process can write to."
+          : code === "EADDRNOTAVAIL"
+            ? "The address does not belong to this machine: choose one that does."
+            : "Choose another address.";
   throw new ChannelzError("LISTEN_FAILED", `Cannot listen on ${where} (${code}). ${advice}`, { cause });
 }
