@@ -240,7 +240,10 @@ describe("a request without a credential", () => {
   });
 
   test("[TS-ERR-3] explains a 403 without a credential by permissions", () => {
-    expect(codes(bare([], { status: 403 }))).toEqual(["permission-missing", "approval-needed"]);
+    const causes = bare([], { status: 403 });
+    expect(codes(causes)).toEqual(["permission-missing", "approval-needed"]);
+    expect(causes[0]?.problem).toBe("The server does not allow the request, which had no credential.");
+    expect(causes[0]?.fix?.advice).toContain("Add a credential");
   });
 });
 

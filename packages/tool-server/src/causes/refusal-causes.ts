@@ -30,7 +30,7 @@ export function refusalCauses(refusal: RefusalEvidence, target: FixTarget): Caus
 /** Causes in a credential of the entry, or in its absence. */
 function entryCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   const { status, headers } = refusal;
-  const isMissing = status === 401 && !headers.some(({ isCredential }) => isCredential);
+  const isMissing = status === 401 && !hasCredential(refusal);
   return [
     ...headers.flatMap((header) => headerCauses(refusal, target, header)),
     ...(status === 401 ? wrongHeader(refusal, target) : []),
@@ -160,16 +160,26 @@ function originCauses(refusal: RefusalEvidence): Cause[] {
 /** The cause that any refusal can have. */
 function general(refusal: RefusalEvidence): Cause {
   const evidence = describeRefusal(refusal);
-  if (refusal.status === 403)
-    return permissionMissing(evidence, "Ask the issuer of the credential for the permission, or use one that has it.");
+  if (refusal.status === 403) {
+    const advice = hasCredential(refusal)
+      ? "Ask the issuer of the credential for the permission, or use one that has it."
+      : "Add a credential to headers or headersHelper of the entry if the server requires one, or ask its operator for access.";
+    return permissionMissing(refusal, advice);
+  }
   const problem = "The server rejects the credential. It may be wrong, revoked, or for another environment.";
   const fix = { advice: "Get a new credential from the operator of the server." };
   return { code: "token-refused", weight: 0.2, problem, evidence, fix };
 }
 
-function permissionMissing(evidence: readonly string[], advice: string): Cause {
-  const problem = "The server accepts the credential, but does not allow the request.";
-  return { code: "permission-missing", weight: 0.5, problem, evidence, fix: { advice } };
+function permissionMissing(refusal: RefusalEvidence, advice: string): Cause {
+  const problem = hasCredential(refusal)
+    ? "The server accepts the credential, but does not allow the request."
+    : "The server does not allow the request, which had no credential.";
+  return { code: "permission-missing", weight: 0.5, problem, evidence: describeRefusal(refusal), fix: { advice } };
+}
+
+function hasCredential({ headers }: RefusalEvidence): boolean {
+  return headers.some(({ isCredential }) => isCredential);
 }
 
 function nothingSent(refusal: RefusalEvidence, target: FixTarget): Cause {
@@ -208,10 +218,10 @@ function signInCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   }
   const advice = "Ask an administrator of the server for the permission, or sign in with an account that has it.";
   const missing = (challenge?.scopes ?? []).filter((scope) => !signIn.scopes?.includes(scope));
-  if (challenge?.error !== "insufficient_scope" || missing.length === 0) return [permissionMissing(evidence, advice)];
+  if (challenge?.error !== "insufficient_scope" || missing.length === 0) return [permissionMissing(refusal, advice)];
   const problem = `The token lacks the permission ${missing.join(", ")}, which the server requires.`;
   const fix = fixByCommand(target, ["login"], "Sign in again and grant the permission.");
-  return [{ code: "scope-missing", weight: 0.95, problem, evidence, fix }, permissionMissing(evidence, advice)];
+  return [{ code: "scope-missing", weight: 0.95, problem, evidence, fix }, permissionMissing(refusal, advice)];
 }
 
 /** The causes that the server itself states. */
