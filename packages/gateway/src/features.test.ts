@@ -208,6 +208,36 @@ describe("log messages", () => {
     },
   );
 
+  test("the log level that one client sets hides no messages from others, while it is connected and afterwards", async () => {
+    const gateway = await startRich("legacy");
+    await settled(gateway);
+    const listen = async () => {
+      const received: unknown[] = [];
+      const client = await connect(gateway, "legacy", {}, (prepared) =>
+        prepared.setNotificationHandler("notifications/message", ({ params }) => void received.push(params.data)),
+      );
+      return { client, received };
+    };
+    const quiet = await listen();
+    await quiet.client.setLoggingLevel("emergency");
+    const without = await listen();
+    // Repeated, because a call may reach the server before the level does.
+    const hears = async ({ client, received }: typeof quiet): Promise<boolean> => {
+      await client.callTool({ name: "rich__speak", arguments: {} });
+      return received.includes("whispered");
+    };
+    await expect.poll(() => hears(without), pollOptions).toBe(true);
+
+    await without.client.setLoggingLevel("alert");
+    for (const { client } of [without, quiet]) {
+      const transport = client.transport as { terminateSession?: () => Promise<void> } | undefined;
+      await transport?.terminateSession?.();
+    }
+    const later = await listen();
+    await expect.poll(() => hears(later), pollOptions).toBe(true);
+    expect(quiet.received).toEqual([]);
+  });
+
   test.each(["legacy", "modern"] as const)(
     "sends log messages from a %s server to a modern client that requests them, and to no other",
     async (era) => {

@@ -85,9 +85,10 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     offersSignIn: options.signIn !== undefined,
     tasks,
   });
-  /** Sets the log level of all servers to the lowest that any client has set. */
+  /** Sets the log level of all servers to the one that the sessions need. */
   const setLogLevel = (): void => {
-    for (const { subscriptions } of servers.all) subscriptions.setLogLevel(sessions.minLogLevel());
+    const level = sessions.minLogLevel();
+    for (const { subscriptions } of servers.all) subscriptions.setLogLevel(level);
   };
   let configurations = options.configurations;
   const page =

@@ -10,7 +10,10 @@ export interface Sessions {
   begin(init: Omit<SessionInit, "onClosed" | "onLogLevel">): Session | undefined;
   /** The session with this id, if it belongs to this principal; to all others it does not exist. */
   find(id: string, principal: string): Session | undefined;
-  /** The lowest log level that any session has set; undefined if none has. */
+  /**
+   * The log level that servers have to use for all sessions together: the lowest that any has set, or `debug` while one has set none,
+   * because such a session receives everything. Undefined if no session has ever set a level: then servers use their own.
+   */
   minLogLevel(): LogLevel | undefined;
   /** Ends all. */
   close(reason: string): void;
@@ -26,6 +29,12 @@ export interface SessionsOptions {
 export function createSessions({ limits, events, onLogLevel }: SessionsOptions): Sessions {
   const sessions = new Map<string, Session>();
   const unsubscribes = new Map<Session, () => void>();
+  let hasSetLevel = false;
+  let minLogLevel: LogLevel | undefined;
+  const onLevelSet = (): void => {
+    hasSetLevel = true;
+    onLogLevel();
+  };
   const { sessionIdleMs } = limits;
   const sweep = (now: number): void => {
     const oldest = now - sessionIdleMs;
@@ -51,6 +60,7 @@ export function createSessions({ limits, events, onLogLevel }: SessionsOptions):
     sessions.delete(session.id);
     unsubscribes.get(session)?.();
     unsubscribes.delete(session);
+    onLogLevel();
     events.emit({ kind: "session-closed", client: session.account.label, session: session.shortId, reason });
   };
 
@@ -62,9 +72,10 @@ export function createSessions({ limits, events, onLogLevel }: SessionsOptions):
         events.emit({ kind: "refused", limit: "sessions", reason });
         return undefined;
       }
-      const session = createSession({ ...init, onLogLevel, onClosed });
+      const session = createSession({ ...init, onLogLevel: onLevelSet, onClosed });
       sessions.set(session.id, session);
       unsubscribes.set(session, events.subscribe(session.handlers));
+      onLogLevel();
       events.emit({
         kind: "session-opened",
         client: init.account.label,
@@ -78,11 +89,14 @@ export function createSessions({ limits, events, onLogLevel }: SessionsOptions):
       return session?.account.principal === principal ? session : undefined;
     },
     minLogLevel() {
-      let lowest: number | undefined;
+      // Without sessions nobody reads the messages, so the level stays.
+      if (!hasSetLevel || sessions.size === 0) return minLogLevel;
+      let lowest = logLevels.length - 1;
       for (const { logLevel } of sessions.values()) {
-        if (logLevel !== undefined) lowest = Math.min(lowest ?? logLevels.length, logLevels.indexOf(logLevel));
+        lowest = Math.min(lowest, logLevel === undefined ? 0 : logLevels.indexOf(logLevel));
       }
-      return lowest === undefined ? undefined : logLevels[lowest];
+      minLogLevel = logLevels[lowest];
+      return minLogLevel;
     },
     close(reason) {
       clearInterval(timer);

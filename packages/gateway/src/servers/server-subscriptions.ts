@@ -9,7 +9,7 @@ import { createListenStream } from "./listen-stream.js";
 export interface ServerSubscriptions {
   /** Uses this connection from now on. */
   attach(connection: () => Connection | undefined): void;
-  /** The lowest log level that any client has set; undefined if none has. */
+  /** The log level for all clients together; undefined if none has set one. */
   setLogLevel(level: LogLevel | undefined): void;
   /** Subscribes to a resource. Rejects if the server refuses; otherwise `unsubscribe` must be called once for it. */
   subscribe(uri: string): Promise<void>;
@@ -42,6 +42,11 @@ export function createServerSubscriptions(): ServerSubscriptions {
     if (level === undefined || server?.era !== "legacy" || server.capabilities.logging === undefined) return;
     await request("logging/setLevel", { level });
   };
+  // One after the other, so that the last level is the one that counts.
+  let sent = Promise.resolve();
+  const sendLevel = (): void => {
+    sent = sent.then(setLevel).catch(() => {});
+  };
   const isModern = (): boolean => ready()?.server?.era === "modern";
 
   const uris = new Map<string, number>();
@@ -63,7 +68,7 @@ export function createServerSubscriptions(): ServerSubscriptions {
     setLogLevel(next) {
       if (next === level) return;
       level = next;
-      void setLevel().catch(() => {});
+      sendLevel();
     },
     subscribe: resources.add,
     unsubscribe: resources.remove,
@@ -72,7 +77,7 @@ export function createServerSubscriptions(): ServerSubscriptions {
     renew() {
       resourceStream.forget();
       taskStream.forget();
-      void setLevel().catch(() => {});
+      sendLevel();
       if (isModern()) for (const stream of [resourceStream, taskStream]) void stream.open().catch(() => {});
       else for (const uri of uris.keys()) void request("resources/subscribe", { uri }).catch(() => {});
     },
