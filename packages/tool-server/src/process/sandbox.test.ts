@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { runProcess } from "./run-process.js";
-import { ownFolders, prepareSandbox, type Sandbox } from "./sandbox.js";
+import { ownFolders, prepareSandbox, type Sandbox, sandboxAdvice } from "./sandbox.js";
 import { startProcess } from "./start-process.js";
 import { allGone, createScriptFolder, isRunning, wordsOf } from "./temporary-scripts.test.helper.js";
 
@@ -245,6 +245,12 @@ test("[TS-D-STDIO-1] reports without bubblewrap in PATH that there is no sandbox
   const absence = await prepareSandbox({ hidden: [], cwd: "/", searchPath: "/nowhere" });
   const reason = process.platform === "linux" ? /needs bubblewrap .* Install the package bubblewrap/ : /on Linux only/;
   expect(absence).toMatchObject({ reason: expect.stringMatching(reason) });
+});
+
+test('[TS-D-STDIO-1] gives advice that continues "run it in a terminal to see why"', () => {
+  expect(sandboxAdvice.failed).toBe(
+    'If it works there, the sandbox may be the reason: run it from an entry with "sandbox": false.',
+  );
 });
 
 test("[TS-D-STDIO-1] finds our own folders by the XDG variables, and ignores a relative one", () => {
