@@ -1,7 +1,15 @@
 import { completable, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { connect, type Mode, pollOptions, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
+import {
+  connect,
+  connectOld,
+  type Mode,
+  pollOptions,
+  startTestGateway,
+  type TestGateway,
+  textOf,
+} from "./gateway.test.helper.js";
 import { type MakeServer, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 /** A server with one of each feature, and the instances that were created. */
@@ -183,6 +191,18 @@ describe.each(pairs)("features of a %s server for a %s client", (era, mode) => {
       await gateway.gateway.reload([]);
       await expect.poll(() => new Set(changed), pollOptions).toEqual(new Set(["tools", "prompts", "resources"]));
     }
+  });
+});
+
+test("results of a modern server have no fields for a legacy client that only modern clients know", async () => {
+  const client = await connectOld(await startRich("modern"));
+  const uri = "notes://rich/all";
+  expect(await client.request({ method: "resources/read", params: { uri } }, z.unknown())).toEqual({
+    contents: [{ uri, text: "notes of rich" }],
+  });
+  const params = { name: "rich__speak", arguments: {} };
+  expect(await client.request({ method: "tools/call", params }, z.unknown())).toEqual({
+    content: [{ type: "text", text: "done" }],
   });
 });
 

@@ -72,7 +72,7 @@ export async function forward(
     if (type === "task" || (call.era === "modern" && type !== undefined)) return result;
     if (type !== "input_required") {
       const { resultType: _, ...rest } = result;
-      return rest;
+      return serverEra === "modern" ? legacyResult(method, rest) : rest;
     }
     if (round === maxRounds) {
       const message = `Server ${JSON.stringify(call.route?.server)} requested input ${maxRounds} times, the maximum for one call.`;
@@ -80,6 +80,16 @@ export async function forward(
     }
     input = await inputOf(result, call);
   }
+}
+
+/** The result of a modern server without the fields of its era that a legacy client does not know. */
+function legacyResult(method: string, { _meta, ...result }: RpcObject): RpcObject {
+  const { ttlMs, cacheScope, ...uncached } = result;
+  // In other results, such as the state of a task, these names have another meaning.
+  const rest = method === "resources/read" ? uncached : result;
+  if (!isObject(_meta)) return rest;
+  const { [metaKeys.serverInfo]: _, ...meta } = _meta;
+  return Object.keys(meta).length === 0 ? rest : { _meta: meta, ...rest };
 }
 
 /** The responses of a legacy client to the input requests in a result. */
