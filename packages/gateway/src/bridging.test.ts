@@ -161,6 +161,15 @@ describe("a connection that all calls share", () => {
     await end();
   });
 
+  test("forwards a request that could belong to several calls of one legacy client", async () => {
+    const gateway = await start();
+    const client = await connect(gateway, "legacy", eliciting, decline);
+    const end = await begin(gateway, client);
+    const results = await Promise.all([client.callTool(asking), client.callTool(asking)]);
+    for (const result of results) expect(textOf(result)).toContain("declined");
+    await end();
+  });
+
   test("rejects a request that could belong to two calls, and gives the reason", async () => {
     const gateway = await start();
     const other = await connect(gateway, "legacy", eliciting, decline);

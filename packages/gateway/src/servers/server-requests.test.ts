@@ -1,6 +1,8 @@
 import type { RpcObject } from "@wirescope/tool-server/internal";
 import { expect, test } from "vitest";
 import { createAccounts } from "../callers/accounts.js";
+import type { Outlet } from "../callers/outlet.js";
+import { SessionCall } from "../callers/session-call.js";
 import { StatelessCall } from "../callers/stateless-call.js";
 import type { ClientCall } from "../client-call.js";
 import { completeLimits } from "../limits.js";
@@ -40,4 +42,35 @@ test("forwards a request without a call to the only client that supports it, and
   expect(await ask(undefined, [a, mute])).toMatchObject({ content: { name: "a" } });
   await expect(ask(undefined, [a, b])).rejects.toThrow("nothing identifies the one that it belongs to");
   await expect(ask(undefined, [mute])).rejects.toThrow("no client with a call in flight supports it");
+});
+
+test("treats no call as silent while its client responds to a request that may belong to several of its calls", async () => {
+  const account = createAccounts(completeLimits()).create({ principal: "p", rateKey: "p" }, undefined);
+  const session = { id: "s", shortId: "s", protocolVersion: "2025-11-25", account, logLevel: undefined };
+  const asked: unknown[] = [];
+  let respond = (_: RpcObject): void => {};
+  const host = {
+    session: { ...session, setLogLevel() {}, watch: () => Promise.resolve(), unwatch() {} },
+    capabilities: { elicitation: { form: {} } },
+    reach: () => undefined,
+    notify() {},
+    ask(call: SessionCall) {
+      asked.push(call.id);
+      return new Promise<RpcObject>((resolve) => {
+        respond = resolve;
+      });
+    },
+    settled() {},
+  };
+  const outlet: Outlet = { isOpen: true, send() {}, respond() {}, end() {} };
+  const calls = [1, 2].map(
+    (id) => new SessionCall(host, { jsonrpc: "2.0", id, method: "tools/call" }, outlet, undefined),
+  );
+  const response = ask(undefined, calls);
+  expect(asked).toEqual([2]);
+  expect(calls.map(({ openRequests }) => openRequests)).toEqual([1, 1]);
+  respond({ action: "decline" });
+  await response;
+  expect(calls.map(({ openRequests }) => openRequests)).toEqual([0, 0]);
+  await expect(ask(undefined, [...calls, callOf("another")])).rejects.toThrow("3 calls are in flight");
 });

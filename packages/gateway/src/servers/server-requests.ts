@@ -29,8 +29,8 @@ const forwardedMethods: ReadonlySet<string> = new Set(["elicitation/create", "sa
 
 /**
  * Forwards a request from a server to the client whose call it belongs to. Over HTTP that is the call on whose stream it was sent.
- * On a shared connection it is the only call in flight whose client supports the request. Rejects with an RpcError for the server
- * if there is no such call.
+ * On a shared connection it is the only client with calls in flight that supports the request; a modern client receives it in the
+ * result of its call, so it must have only one. Rejects with an RpcError for the server if there is no such client.
  */
 export async function forwardServerRequest(
   server: string,
@@ -41,18 +41,28 @@ export async function forwardServerRequest(
   if (!forwardedMethods.has(method) && !isExtensionRequest(method)) {
     throw new RpcError(rpcCodes.methodNotFound, `The gateway does not forward ${method}.`);
   }
-  const call = callOf(server, request, calls);
-  call.openRequests += 1;
+  const possible = callsOf(server, request, calls);
+  // The newest: most tools ask when they start.
+  const call = possible[possible.length - 1] as ClientCall;
+  // It may belong to any of them, so none of them is silent while the client responds.
+  for (const each of possible) each.openRequests += 1;
   try {
     const own = params && (isExtensionRequest(method) ? extensionParams(params) : clientParams(params, call));
     return await call.ask(method, own, origin.signal);
   } finally {
-    call.openRequests -= 1;
-    call.activeAt = Date.now();
+    for (const each of possible) {
+      each.openRequests -= 1;
+      each.activeAt = Date.now();
+    }
   }
 }
 
-function callOf(server: string, { method, params, origin }: ServerRequest, calls: CallsInFlight): ClientCall {
+/** The calls that a request may belong to, at least one: all of one client, in the order in which they started. */
+function callsOf(
+  server: string,
+  { method, params, origin }: ServerRequest,
+  calls: CallsInFlight,
+): readonly ClientCall[] {
   // A modern client receives requests in a result, which can contain only core protocol requests.
   const isExtension = isExtensionRequest(method);
   const isCapable = ({ capabilities, era }: ClientCall): boolean =>
@@ -62,7 +72,7 @@ function callOf(server: string, { method, params, origin }: ServerRequest, calls
     // It must not go to another client that happens to have a call in flight.
     if (!(related instanceof ClientCall) || !calls.has(related))
       throw new RpcError(rpcCodes.failed, "The call that this request belongs to has ended.");
-    if (isCapable(related)) return related;
+    if (isCapable(related)) return [related];
     related.missingCapabilities = requiredCapabilities(method, params);
     throw new RpcError(rpcCodes.methodNotFound, `The client that made this call does not support ${method}.`);
   }
@@ -73,7 +83,8 @@ function callOf(server: string, { method, params, origin }: ServerRequest, calls
   const [candidate] = candidates;
   if (candidate !== undefined && candidates.length === 1 && only === undefined)
     candidate.missingCapabilities = requiredCapabilities(method, params);
-  if (only !== undefined && capable.length === 1) return only;
+  if (only !== undefined && capable.length === 1) return capable;
+  if (only?.session !== undefined && capable.every(({ session }) => session === only.session)) return capable;
   const subject = `${method} of server ${JSON.stringify(server)}`;
   throw only === undefined
     ? new RpcError(
