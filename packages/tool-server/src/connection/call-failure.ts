@@ -31,7 +31,9 @@ export function callFailure(error: unknown, call: FailedCall): ToolServerError {
   const { server, method, signal, idleTimeoutMs, transportFailure } = call;
   const quotedName = JSON.stringify(server);
   const { redact } = call;
-  const said = (text: string): string => quotedText(redactStart(text, maxText, redact), maxText);
+  // Errors of schemas have many lines of JSON: escaped line breaks would be hard to read.
+  const said = (text: string): string =>
+    quotedText(redactStart(text, maxText, redact).replace(/[\r\n]\s*/g, " "), maxText);
   if (signal?.aborted) {
     // Our own time limits have their own error.
     if (ToolServerError.is(signal.reason)) return signal.reason;
