@@ -160,7 +160,8 @@ test("a port that is bound on the other address of localhost is in use", async (
     expect(failure).toMatchObject({
       code: "SIGN_IN_FAILED",
       message: expect.stringContaining(`port ${port} of ::1`),
-      advice: "Stop that program, or set another callbackPort, which registers the client again.",
+      advice:
+        "Stop that program, or set another callbackPort. If you set a clientId, register the new redirect URI for that client too.",
     });
     return;
   }
