@@ -96,7 +96,8 @@ describe.skipIf(!isChromiumInstalled)("the page of a grpc-js process", () => {
   test("shows the channels in a state after a click on the link of that state", async () => {
     const page = await targetPage.open("/", screen);
     await page.getByRole("link", { name: "1 ready" }).click();
-    await page.locator("a.node").filter({ hasText: "ready" }).first().waitFor();
+    await page.locator("a.node-channel").first().waitFor();
+    expect(await page.locator(".node-problem").count()).toBe(0);
   });
 
   test("opens a recording of the process that is dropped on it, and shows the process again afterwards", async () => {
