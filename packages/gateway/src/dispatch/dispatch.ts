@@ -53,9 +53,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return refusal;
   };
 
-  const failed = (error: unknown): CallOutcome => {
+  const failed = (error: unknown, { era }: ClientCall): CallOutcome => {
     if (!(error instanceof RpcError) && !ToolServerError.is(error)) events.reportDefect(error);
-    return { fault: faultOf(error), status: statusOf(error) };
+    const fault = faultOf(error);
+    const isUnknownResource = era === "modern" && fault.code === rpcCodes.resourceNotFound;
+    return { fault: isUnknownResource ? { ...fault, code: rpcCodes.invalidParams } : fault, status: statusOf(error) };
   };
 
   const run = async (call: ClientCall): Promise<void> => {
@@ -66,9 +68,9 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     } catch (error) {
       try {
         const retried = retry?.({ error, call, again: handle });
-        outcome = retried === undefined ? failed(error) : { result: await retried };
+        outcome = retried === undefined ? failed(error, call) : { result: await retried };
       } catch (last) {
-        outcome = failed(last);
+        outcome = failed(last, call);
       }
     }
     const ending: CallEnding = {

@@ -136,9 +136,7 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
       const [only] = able;
       // A server may have resources that it does not list.
       if (only !== undefined && able.length === 1) return { server: only, uri: text };
-      throw new RpcError(rpcCodes.invalidParams, `No server has the resource ${quoted(text)}.`, {
-        data: { uri: text },
-      });
+      throw unknownUri(text, all, able);
     },
     rewriteLinks(server, content) {
       return mapLinks(content, (uri) => {
@@ -182,7 +180,28 @@ async function loadLists(servers: readonly GatewayServer[]): Promise<void> {
 }
 
 function ambiguousUri(uri: string, found: readonly GatewayServer[]): RpcError {
-  const uris = found.slice(0, 5).map(({ name }) => prefixedUri(name, uri));
+  const uris = prefixedUris(uri, found);
   const message = `Several servers may have the resource ${quoted(uri)}. Use a URI that identifies its server: ${uris.join(" or ")}.`;
   return new RpcError(rpcCodes.invalidParams, message, { data: { uri, uris } });
+}
+
+/** `able` are the connected servers that have resources. */
+function unknownUri(uri: string, all: readonly GatewayServer[], able: readonly GatewayServer[]): RpcError {
+  const absent = all.filter((server) => server.describe() === undefined).map(({ name }) => quoted(name));
+  const uris = prefixedUris(uri, able);
+  const parts = [
+    `No server lists the resource ${quoted(uri)}.`,
+    absent.length === 0 ? [] : `These servers are not connected, and may have it: ${absent.slice(0, 5).join(", ")}.`,
+    uris.length === 0
+      ? []
+      : `If a server has it without listing it, use a URI that identifies the server: ${uris.join(" or ")}.`,
+  ];
+  return new RpcError(rpcCodes.resourceNotFound, parts.flat().join(" "), {
+    data: uris.length === 0 ? { uri } : { uri, uris },
+  });
+}
+
+/** The URI at each of the first servers. */
+function prefixedUris(uri: string, servers: readonly GatewayServer[]): string[] {
+  return servers.slice(0, 5).map(({ name }) => prefixedUri(name, uri));
 }

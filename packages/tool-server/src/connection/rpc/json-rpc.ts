@@ -85,6 +85,8 @@ export const rpcCodes = {
   /** The transport refused it, or a server behind the gateway failed. */
   failed: -32_000,
   sessionNotFound: -32_001,
+  /** Only in the older era; in the newer one it is `invalidParams`. */
+  resourceNotFound: -32_002,
   headerMismatch: -32_020,
   capabilityMissing: -32_021,
   versionUnsupported: -32_022,
@@ -113,11 +115,9 @@ export function faultOf(error: unknown): RpcFault {
     return data === undefined ? { code, message } : { code, message, data };
   }
   if (ToolServerError.is(error)) {
-    const { rpcCode, rpcData } = error.details;
-    if (error.code === "CALL_REFUSED" && rpcCode !== undefined) {
-      // Earlier protocol versions had a separate code for an unknown resource.
-      const code = rpcCode === -32_002 ? rpcCodes.invalidParams : rpcCode;
-      return rpcData === undefined ? { code, message: error.message } : { code, message: error.message, data: rpcData };
+    const { rpcCode: code, rpcData: data } = error.details;
+    if (error.code === "CALL_REFUSED" && code !== undefined) {
+      return data === undefined ? { code, message: error.message } : { code, message: error.message, data };
     }
     return { code: rpcCodes.failed, message: error.message, data: { reason: error.code } };
   }
