@@ -135,6 +135,28 @@ describe.each(["legacy", "modern"] as const)("a request from a %s server during 
   });
 });
 
+/** A stdio server whose tool `ask` sends its request only when `quick` is called, which then returns at once. */
+const lateAsking = `
+  const write = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+  const text = (value) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });
+  const results = {
+    initialize: { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "late", version: "1" } },
+    "tools/list": { tools: ["ask", "quick"].map((name) => ({ name, inputSchema: { type: "object" } })) },
+  };
+  let asking;
+  require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+    const { id, method, params, result, error } = JSON.parse(line);
+    if (method === undefined) write({ id: asking, result: text(result ?? error) });
+    else if (method !== "tools/call") id !== undefined && write(results[method] ? { id, result: results[method] } : { id, error: { code: -32601, message: "No." } });
+    else if (params.name === "ask") asking = id;
+    else {
+      const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
+      write({ id: "late", method: "elicitation/create", params: { mode: "form", message: "Who?", requestedSchema } });
+      write({ id, result: text("quick") });
+    }
+  });
+`;
+
 describe("a connection that all calls share", () => {
   const start = () => startTestGateway({ all: { command: process.execPath, args: [everything, "stdio"] } });
   const long = { name: "all__trigger-long-running-operation", arguments: { duration: 20, steps: 2 } };
@@ -168,6 +190,22 @@ describe("a connection that all calls share", () => {
     const results = await Promise.all([client.callTool(asking), client.callTool(asking)]);
     for (const result of results) expect(textOf(result)).toContain("declined");
     await end();
+  });
+
+  test("does not cancel a request when one of the calls that it could belong to ends", async () => {
+    const gateway = await startTestGateway({ late: { command: process.execPath, args: ["-e", lateAsking] } });
+    let quick: Promise<unknown> | undefined;
+    const client = await connect(gateway, "legacy", eliciting, (self) =>
+      self.setRequestHandler("elicitation/create", async () => {
+        await quick;
+        return { action: "accept", content: { name: "Ada" } };
+      }),
+    );
+    await client.listTools();
+    const asking = client.callTool({ name: "late__ask", arguments: {} });
+    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, pollOptions).toBe(1);
+    quick = client.callTool({ name: "late__quick", arguments: {} });
+    expect(textOf(await asking)).toBe('{"action":"accept","content":{"name":"Ada"}}');
   });
 
   test("rejects a request that could belong to two calls, and gives the reason", async () => {

@@ -1,6 +1,7 @@
 import {
   Call,
   type CallRequest,
+  type Cancellation,
   type Era,
   type InFlightSet,
   type LogLevel,
@@ -77,8 +78,16 @@ export abstract class ClientCall extends Call {
   /** Sends a notification about the call. Dropped if the client cannot be reached. */
   abstract notify(method: string, params: RpcObject): void;
 
-  /** Sends a server's request to the client. Rejects with an RpcError, also when the call or the signal is cancelled. */
-  abstract ask(method: string, params: RpcObject | undefined, signal?: AbortSignal | undefined): Promise<RpcObject>;
+  /**
+   * Sends a server's request to the client. Rejects with an RpcError, also when the signal aborts or `during` is cancelled: by default
+   * this call. A legacy client may respond after this call has ended.
+   */
+  abstract ask(
+    method: string,
+    params: RpcObject | undefined,
+    signal?: AbortSignal | undefined,
+    during?: Cancellation,
+  ): Promise<RpcObject>;
 
   override onProgress(progress: RpcObject): void {
     this.activeAt = Date.now();

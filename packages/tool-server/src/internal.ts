@@ -9,7 +9,7 @@ export {
 } from "./auth/vault/choose-vault.js";
 export { createUnavailableVault } from "./auth/vault/unavailable-vault.js";
 export { createBackOff } from "./back-off.js";
-export type { Cancellation } from "./cancellation.js";
+export { type Cancellation, Canceller } from "./cancellation.js";
 export { defaultClientInfo } from "./client-info.js";
 export { systemClock, waitAtMost } from "./clock.js";
 export { configurationFileAt } from "./config/configuration-file.js";

@@ -11,12 +11,12 @@ import {
 export interface OutgoingRequests {
   /**
    * Sends a request; resolves with the response. Rejects with the client's own RpcError, or with ours if it does not respond in
-   * time, the call or the signal is cancelled, or `write` throws.
+   * time, `during` is cancelled, the signal aborts, or `write` throws.
    */
   send(
     method: string,
     params: RpcObject | undefined,
-    call: Cancellation,
+    during: Cancellation,
     signal: AbortSignal | undefined,
     write: (message: RpcMessage) => void,
   ): Promise<RpcObject>;
@@ -33,7 +33,7 @@ export function createOutgoingRequests(timeoutMs: number): OutgoingRequests {
   const pending = new Map<string, Pending>();
   let last = 0;
   return {
-    send(method, params, call, signal, write) {
+    send(method, params, during, signal, write) {
       last += 1;
       const id = `ask-${last}`;
       const cancel = (why: string): void => {
@@ -48,10 +48,10 @@ export function createOutgoingRequests(timeoutMs: number): OutgoingRequests {
       };
       const onAbort = (): void => cancel("The request was cancelled.");
       const timer = setTimeout(() => cancel("The client did not respond in time."), timeoutMs);
-      call.addEventListener("abort", onAbort);
+      during.addEventListener("abort", onAbort);
       const response = new Promise<RpcObject>((resolve, reject) => {
         pending.set(id, { resolve, reject });
-        if (signal?.aborted || call.aborted) queueMicrotask(onAbort);
+        if (signal?.aborted || during.aborted) queueMicrotask(onAbort);
         else signal?.addEventListener("abort", onAbort, { once: true });
         try {
           write({ jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params }) });
@@ -62,7 +62,7 @@ export function createOutgoingRequests(timeoutMs: number): OutgoingRequests {
       return response.finally(() => {
         pending.delete(id);
         clearTimeout(timer);
-        call.removeEventListener("abort", onAbort);
+        during.removeEventListener("abort", onAbort);
         signal?.removeEventListener("abort", onAbort);
       });
     },

@@ -1,5 +1,6 @@
 import {
   type CallOutcome,
+  type Cancellation,
   isId,
   type LogLevel,
   metaOf,
@@ -25,6 +26,7 @@ export interface CallHost {
     method: string,
     params: RpcObject | undefined,
     signal: AbortSignal | undefined,
+    during: Cancellation,
   ): Promise<RpcObject>;
   /** Sends the response. */
   settled(call: SessionCall, outcome: CallOutcome): void;
@@ -68,10 +70,15 @@ export class SessionCall extends ClientCall {
     this.#host.reach(this.outlet)?.send({ jsonrpc: "2.0", method, params });
   }
 
-  ask(method: string, params: RpcObject | undefined, signal?: AbortSignal): Promise<RpcObject> {
+  ask(
+    method: string,
+    params: RpcObject | undefined,
+    signal?: AbortSignal,
+    during: Cancellation = this,
+  ): Promise<RpcObject> {
     if (this.#openRequestCount >= maxOpenRequests) return Promise.reject(tooManyOpenRequests());
     this.#openRequestCount += 1;
-    return this.#host.ask(this, method, params, signal).finally(() => {
+    return this.#host.ask(this, method, params, signal, during).finally(() => {
       this.#openRequestCount -= 1;
     });
   }

@@ -91,13 +91,13 @@ export function createSession(init: SessionInit): Session {
   };
   const reach = (outlet: Outlet): Outlet | undefined => (outlet.isOpen ? outlet : stream?.isOpen ? stream : undefined);
 
-  const ask: CallHost["ask"] = async (call, method, params, signal) => {
+  const ask: CallHost["ask"] = async (call, method, params, signal, during) => {
     const { elicitationId } = params?.mode === "url" ? params : {};
     const elicitation = typeof elicitationId === "string" ? elicitationId : undefined;
     if (elicitation !== undefined) elicitations.add(elicitation, call.route?.server ?? "");
     let isAccepted = false;
     try {
-      const reply = await outgoing.send(method, params, call, signal, (message) => {
+      const reply = await outgoing.send(method, params, during, signal, (message) => {
         const open = reach(call.outlet);
         if (open === undefined) throw new RpcError(rpcCodes.failed, "The client that made the call has disconnected.");
         open.send(message);

@@ -1,5 +1,5 @@
 import type { MessageOrigin } from "@wirescope/tool-server";
-import { isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
+import { Canceller, isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import { ClientCall } from "../client-call.js";
 import { extensionParams, hasExtensions, isExtensionRequest } from "../extension-messages.js";
 import { relatedTaskKey, relatedTaskOf, tasksExtension } from "../task-states.js";
@@ -44,15 +44,24 @@ export async function forwardServerRequest(
   const possible = callsOf(server, request, calls);
   // The newest: most tools ask when they start.
   const call = possible[possible.length - 1] as ClientCall;
-  // It may belong to any of them, so none of them is silent while the client responds.
-  for (const each of possible) each.openRequests += 1;
+  // It may belong to any of them: none of them is silent while the client responds, and it is cancelled when the last one ends.
+  const all = new Canceller();
+  const onEnd = (): void => {
+    if (possible.every(({ aborted }) => aborted)) all.cancel();
+  };
+  for (const each of possible) {
+    each.openRequests += 1;
+    each.addEventListener("abort", onEnd);
+  }
+  onEnd();
   try {
     const own = params && (isExtensionRequest(method) ? extensionParams(params) : clientParams(params, call));
-    return await call.ask(method, own, origin.signal);
+    return await call.ask(method, own, origin.signal, all);
   } finally {
     for (const each of possible) {
       each.openRequests -= 1;
       each.activeAt = Date.now();
+      each.removeEventListener("abort", onEnd);
     }
   }
 }
