@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { Server as HttpServer } from "node:http";
-import { Server as HttpsServer } from "node:https";
+import type { Server as HttpServer } from "node:http";
+import type { Server as HttpsServer } from "node:https";
 import type { Server } from "node:net";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
 import { guardNode } from "../guard-listener.js";
@@ -8,7 +8,7 @@ import { openServers } from "../listening.js";
 import { isObserved, SharedObservation, stopObserving } from "../observation.js";
 import { WeakList } from "../weak-list.js";
 import { type ObserveHttpClientsOptions, observeHttpClients } from "./observe-clients.js";
-import { observeHttpServer } from "./observe-server.js";
+import { isHttp1Server, observeHttpServer } from "./observe-server.js";
 import { listenToUnobservedServers } from "./server-requests.js";
 
 type AnyHttpServer = HttpServer | HttpsServer;
@@ -37,7 +37,7 @@ function begin(registry: Registry, options: ObserveHttpClientsOptions): (reason:
     if (!isObserved(server)) handles.set(server, observeHttpServer(registry, server));
   };
   const onServer = guardNode((server: unknown): void => {
-    if (!(server instanceof HttpServer || server instanceof HttpsServer)) return;
+    if (!isHttp1Server(server)) return;
     servers.add(server);
     show(server);
   });

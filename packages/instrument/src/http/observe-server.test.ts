@@ -37,6 +37,20 @@ async function speak(server: NetServer, bytes: string, until: RegExp): Promise<S
   return socket;
 }
 
+test("a server of another kind is rejected, and nothing is shown", async () => {
+  const [http1, https] = [createServer(), createHttpsServer()];
+  const [http2, net] = [createSecureServer(), createNetServer()];
+  for (const other of [http2, net, () => {}]) {
+    expect(() => observeHttpServer(registry, other as never)).toThrow(
+      /no server of node:http or node:https.*observeHttp2Server/,
+    );
+  }
+  for (const other of [http1, https, () => {}]) {
+    expect(() => observeHttp2Server(registry, other as never)).toThrow(/no server of node:http2.*observeHttpServer/);
+  }
+  expect((await registry.getServers()).server).toEqual([]);
+});
+
 async function shown(): Promise<{ calls: unknown; streams: unknown[]; trace: string[] }> {
   const server = (await registry.getServers()).server[0]!;
   const { socketRef } = await registry.getServerSockets(server.ref!.serverId);

@@ -1,7 +1,7 @@
 import type { EventEmitter } from "node:events";
-import type { Server as HttpServer } from "node:http";
+import { Server as HttpServer } from "node:http";
 import type { Http2SecureServer } from "node:http2";
-import type { Server as HttpsServer } from "node:https";
+import { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { type TLSSocket, Server as TlsServer } from "node:tls";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
@@ -23,13 +23,17 @@ export interface ObserveHttpServerOptions {
  * Shows a `node:http` or `node:https` server, its listening sockets, its connections and its calls in the registry, from now until
  * it closes. Works for any handler. An existing connection appears with its next request.
  *
- * An upgraded connection is still shown, and so is the stream of the upgrade, which succeeds when this side ends it.
+ * An upgraded connection is still shown, and so is the stream of the upgrade, which succeeds when this side ends it. Throws a
+ * TypeError for any other kind of server.
  */
 export function observeHttpServer(
   registry: Registry,
   server: HttpServer | HttpsServer,
   options: ObserveHttpServerOptions = {},
 ): ServerHandle {
+  if (!isHttp1Server(server)) {
+    throw new TypeError("This is no server of node:http or node:https. For one of node:http2, use observeHttp2Server.");
+  }
   stopObserving(server, "observed again");
   const handle = registry.addServer(options);
   const stopListening = observeListening(registry, server, handle);
@@ -40,6 +44,11 @@ export function observeHttpServer(
     handle.close(reason);
   });
   return handle;
+}
+
+/** Whether a value is a server of `node:http` or `node:https`. */
+export function isHttp1Server(subject: unknown): subject is HttpServer | HttpsServer {
+  return subject instanceof HttpServer || subject instanceof HttpsServer;
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { Http2SecureServer, Http2Server, ServerHttp2Session } from "node:http2";
+import { Server as NetServer } from "node:net";
 import { Server as TlsServer } from "node:tls";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
 import { guardNode } from "../guard-listener.js";
-import { observeHttp1Connections } from "../http/observe-server.js";
+import { isHttp1Server, observeHttp1Connections } from "../http/observe-server.js";
 import { observeListening } from "../listening.js";
 import { markObserved, stopObserving } from "../observation.js";
 import { observeServerSession } from "./observe-server-session.js";
@@ -16,13 +17,17 @@ export interface ObserveServerOptions {
 
 /**
  * Shows an HTTP/2 server, its listening sockets, its connections and its calls in the registry, from now until it closes. Works for
- * the stream API, the compatibility API and frameworks.
+ * the stream API, the compatibility API and frameworks. Throws a TypeError for a server of `node:http` or `node:https`.
  */
 export function observeHttp2Server(
   registry: Registry,
   server: Http2Server | Http2SecureServer,
   options: ObserveServerOptions = {},
 ): ServerHandle {
+  // Node does not export the classes of HTTP/2 servers.
+  if (isHttp1Server(server) || !((server as unknown) instanceof NetServer)) {
+    throw new TypeError("This is no server of node:http2. For one of node:http or node:https, use observeHttpServer.");
+  }
   stopObserving(server, "observed again");
   const handle = registry.addServer(options);
   const sessions = sessionsOf(server);
