@@ -39,7 +39,8 @@ export function callFailure(error: unknown, call: FailedCall): ToolServerError {
     if (ToolServerError.is(signal.reason)) return signal.reason;
     const problem = `${method} on the server ${quotedName} was cancelled.`;
     // Even if the response was not awaited, the server may have received and executed the call.
-    return new ToolServerError("CALL_CANCELLED", { problem, advice: "" }, { details: { wasSent: true } });
+    const options = { cause: signal.reason, details: { wasSent: true } };
+    return new ToolServerError("CALL_CANCELLED", { problem, advice: "" }, options);
   }
   const own = ownFailure(error);
   if (own !== undefined) return redactFailure(own, redact);

@@ -29,7 +29,7 @@ export type StateListener = (change: StateChange<ConnectionInfo>) => void;
 
 /** The options of a call. */
 export interface CallOptions {
-  /** Cancels the call and notifies the server. The call rejects with CALL_CANCELLED. */
+  /** Cancels the call and notifies the server. The call rejects with CALL_CANCELLED, whose `cause` is the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** The maximum time without a response or progress, in milliseconds. Default: that of the connection. */
   readonly idleTimeoutMs?: number | undefined;

@@ -78,8 +78,9 @@ describe("connecting", () => {
     const controller = new AbortController();
     const given = connection.callTool(echo("a"), { signal: controller.signal });
     const kept = connection.callTool(echo("b"));
-    controller.abort();
-    expect((await failureOf(given)).code).toBe("CALL_CANCELLED");
+    const cause = new Error("The user left.");
+    controller.abort(cause);
+    expect(await failureOf(given)).toMatchObject({ code: "CALL_CANCELLED", cause, details: { wasSent: false } });
     expect((await kept).content).toEqual([{ type: "text", text: "b" }]);
   });
 });
@@ -287,8 +288,9 @@ describe("a call", () => {
     const controller = new AbortController();
     const call = failureOf(connection.callTool({ name: "wait", arguments: {} }, { signal: controller.signal }));
     await expect.poll(() => server.runs, waiting).toBe(1);
-    controller.abort();
-    expect((await call).code).toBe("CALL_CANCELLED");
+    const cause = new Error("The user left.");
+    controller.abort(cause);
+    expect(await call).toMatchObject({ code: "CALL_CANCELLED", cause, details: { wasSent: true } });
   });
 
   test("ends a call in flight with an error when the connection is closed", async () => {

@@ -210,14 +210,15 @@ const connectivity = {
 export function abortable<T>(promise: Promise<T>, signal: Cancellation | undefined, server: string): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(ToolServerError.is(signal.reason) ? signal.reason : cancelled(server));
+    const onAbort = (): void =>
+      reject(ToolServerError.is(signal.reason) ? signal.reason : cancelled(server, signal.reason));
     if (signal.aborted) return onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
 }
 
-function cancelled(server: string): ToolServerError {
+function cancelled(server: string, cause: unknown): ToolServerError {
   const problem = `The call to the server ${JSON.stringify(server)} was cancelled.`;
-  return new ToolServerError("CALL_CANCELLED", { problem, advice: "" });
+  return new ToolServerError("CALL_CANCELLED", { problem, advice: "" }, { cause, details: { wasSent: false } });
 }
