@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -151,6 +151,24 @@ describe("an entry", () => {
     expect(env).toMatchObject({ A: "of-the-file", B: "own", API_TOKEN: "token-of-the-env-file" });
     expect(env.WIRESCOPE_X).toBeUndefined();
     expect(servers.secrets.redact("token-of-the-env-file")).not.toContain("token-of-the-env-file");
+  });
+
+  test("[TS-D-DIALECT-8] reads {file:path} of opencode after the approval, from the folder of its file, and runs the server in the project", async () => {
+    write(".opencode/.token", "token-of-the-file\n");
+    const environment = { TOKEN: "{file:.token}", KEY: "{env:API_KEY}" };
+    const entry = { type: "local", command: [command, "server.mjs"], environment };
+    const file = write(".opencode/opencode.json", JSON.stringify({ mcp: { s: entry } }));
+    const servers = await open(file);
+    expect(await failureOf(servers.open("s"))).toMatchObject({ code: "NOT_TRUSTED" });
+    await approveAll(file);
+    const { cwd, env } = await processOf(servers);
+    expect(cwd).toBe(root);
+    expect(env).toMatchObject({ TOKEN: "token-of-the-file", KEY: "key-of-the-dialects-test" });
+    // A link to another file is another content.
+    write("private", "private-key-of-the-user\n");
+    rmSync(join(root, ".opencode", ".token"));
+    symlinkSync(join(root, "private"), join(root, ".opencode", ".token"));
+    expect(await (await open(file)).status()).toMatchObject([{ state: "NOT_TRUSTED" }]);
   });
 
   test("[TS-D-DIALECT-4] fails with the path of an envFile that is missing", async () => {

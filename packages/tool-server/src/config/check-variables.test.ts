@@ -180,7 +180,12 @@ describe("[TS-D-SUB-4] the variables of a field", () => {
   test("accepts everything in text that comes from code", () => {
     const { findings, report } = collectFindings();
     const parts = [{ kind: "text", text: "$TOKEN ${" }] as const;
-    const template = { text: "$TOKEN ${", parts, malformed: ["a ${ has no closing }"], isLiteral: true };
+    const template = {
+      text: "$TOKEN ${",
+      parts,
+      malformed: [{ reason: "a ${ has no closing }", fix: "" }],
+      isLiteral: true,
+    };
     checkTemplate({ ...fieldOf("args[0]", ""), template }, report);
     expect(findings).toEqual([]);
   });

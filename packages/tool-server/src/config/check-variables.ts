@@ -29,14 +29,9 @@ export function checkTemplate(
   { bridgeVariables, isForeign = false }: CheckTemplateOptions = {},
 ): void {
   if (field.template.isLiteral) return;
-  for (const reason of new Set(field.template.malformed)) {
-    report(
-      "variable-malformed",
-      "error",
-      field,
-      `${field.field} contains an invalid variable reference: ${reason}.`,
-      "Write ${NAME} or ${NAME:-default}. A ${ is never sent literally.",
-    );
+  for (const [reason, fix] of new Map(field.template.malformed.map((each) => [each.reason, each.fix]))) {
+    const message = `${field.field} contains an invalid variable reference: ${reason}.`;
+    report("variable-malformed", "error", field, message, fix);
   }
   const literal = literalOf(field.template);
   // The program that gets an argument may be a shell, which replaces its own variables.

@@ -1,5 +1,6 @@
 import { type Dialect, type DialectName, dialectOf } from "./dialects.js";
 import { type FieldName, fieldTable } from "./entry.js";
+import { withFileCommands } from "./file-references.js";
 import type { JsonMember, JsonNode, JsonObjectNode } from "./json-with-positions.js";
 
 /** A field of an entry in our spelling, and how it is written in the file. */
@@ -10,6 +11,8 @@ export interface EntryField {
   readonly value: JsonNode;
   /** Whether values are omitted if their variable is not set. */
   readonly isOptional?: boolean | undefined;
+  /** The index in the file of the first item of an array. Default 0. */
+  readonly firstIndex?: number | undefined;
 }
 
 /** A member of an object whose key another program spells differently. */
@@ -23,7 +26,9 @@ export function writtenKeyOf(member: RenamedMember): string {
 }
 
 /** Fields in our spelling; undefined if the value has the wrong JSON type. */
-type Translated = readonly (readonly [field: FieldName, value: JsonNode, isOptional?: boolean])[] | undefined;
+type Translated =
+  | readonly (readonly [field: FieldName, value: JsonNode, how?: Pick<EntryField, "isOptional" | "firstIndex">])[]
+  | undefined;
 
 /** A field that our format does not have, or has with another meaning. */
 export interface ForeignField {
@@ -52,6 +57,7 @@ export const foreignFields: Readonly<Record<string, ForeignField>> = {
   },
   transport: { dialects: ["cline"], field: "type", effect: "the same as `type`" },
   transportType: { dialects: ["cline"], field: "type", effect: "the same as `type`" },
+  environment: { dialects: ["opencode"], field: "env", effect: "the same as `env`" },
   http_headers: { dialects: ["codex"], field: "headers", effect: "the same as `headers`" },
   env_http_headers: {
     dialects: ["codex"],
@@ -83,7 +89,7 @@ export const foreignFields: Readonly<Record<string, ForeignField>> = {
   },
   startup_timeout_ms: { dialects: ["codex"], field: "connectTimeout", effect: "the same as `connectTimeout`" },
   enabled: {
-    dialects: ["codex", "zed"],
+    dialects: ["codex", "zed", "opencode"],
     effect: "`false`: the same as `disabled: true`",
     translate: (value) => (value.kind === "boolean" ? [["disabled", { ...value, value: !value.value }]] : undefined),
   },
@@ -144,6 +150,32 @@ const typeSpellings: Readonly<Record<string, string>> = {
   websocket: "ws",
 };
 
+/** Fields with our names that opencode writes in another way, too; another value of the field means the same as ours. */
+const opencodeFields: Readonly<Partial<Record<FieldName, Omit<ForeignField, "dialects" | "field">>>> = {
+  command: {
+    effect: "the program and its arguments",
+    translate: (value) => {
+      if (value.kind !== "array") return undefined;
+      const [program, ...items] = value.items;
+      return (
+        program && [
+          ["command", program],
+          ["args", { ...value, items }, { firstIndex: 1 }],
+        ]
+      );
+    },
+  },
+  timeout: {
+    effect: "`connectTimeout` and `timeout`",
+    translate: (value) =>
+      value.kind === "object" ? membersOf(value, { startup: "connectTimeout", request: "timeout" }) : undefined,
+  },
+  oauth: {
+    effect: "OAuth is used only if the server asks for it",
+    translate: (value) => (value.kind === "boolean" && !value.value ? [] : undefined),
+  },
+};
+
 /** The translated fields of an entry. */
 export interface TranslatedEntry {
   readonly fields: ReadonlyMap<FieldName, readonly EntryField[]>;
@@ -154,14 +186,19 @@ export interface TranslatedEntry {
   readonly unknown: readonly EntryField[];
 }
 
-/** Translates the fields of an entry into ours. A field in our spelling takes precedence over one that means the same. */
-export function translateEntry(members: readonly JsonMember[], name: DialectName): TranslatedEntry {
+/**
+ * Translates the fields of an entry into ours. A field in our spelling takes precedence over one that means the same. `file` is the path of
+ * the configuration file.
+ */
+export function translateEntry(members: readonly JsonMember[], name: DialectName, file?: string): TranslatedEntry {
   const dialect = dialectOf(name);
   const fields = new Map<FieldName, EntryField[]>();
   const unused: (EntryField & { readonly effect: string })[] = [];
   const wrong: EntryField[] = [];
   const unknown: EntryField[] = [];
-  const add = (field: FieldName, entryField: EntryField): void => {
+  const add = (field: FieldName, written: EntryField): void => {
+    const hasFiles = dialect.variables === "braces";
+    const entryField = hasFiles ? { ...written, value: withFileCommands(field, written.value, file) } : written;
     const present = fields.get(field);
     if (present === undefined) fields.set(field, [entryField]);
     else if (isMerged(field)) present.push(entryField);
@@ -170,10 +207,15 @@ export function translateEntry(members: readonly JsonMember[], name: DialectName
   const own = members.filter(({ key }) => Object.hasOwn(fieldTable, key));
   for (const { key, keyAt, value } of own) {
     const field = key as FieldName;
+    const opencode = name === "opencode" ? opencodeFields[field] : undefined;
+    const translated = opencode?.translate?.(value, dialect);
     if (field === "sandbox" && value.kind === "object") {
       unused.push({ key, keyAt, value, effect: "servers run in our own sandbox" });
-    } else
-      for (const [target, changed] of ownMeaning(field, value, dialect)) add(target, { key, keyAt, value: changed });
+    } else if (translated?.length === 0) unused.push({ key, keyAt, value, effect: opencode?.effect ?? "" });
+    else {
+      for (const [target, changed, how] of translated ?? ownMeaning(field, value, dialect))
+        add(target, { key, keyAt, value: changed, ...how });
+    }
   }
   for (const { key, keyAt, value } of members) {
     if (Object.hasOwn(fieldTable, key)) continue;
@@ -187,7 +229,7 @@ export function translateEntry(members: readonly JsonMember[], name: DialectName
     if (translated === undefined && foreign.translate !== undefined) wrong.push({ key, keyAt, value });
     else if (translated === undefined || translated.length === 0)
       unused.push({ key, keyAt, value, effect: foreign.effect });
-    else for (const [field, changed, isOptional] of translated) add(field, { key, keyAt, value: changed, isOptional });
+    else for (const [field, changed, how] of translated) add(field, { key, keyAt, value: changed, ...how });
   }
   return { fields, unused, wrong, unknown };
 }
@@ -199,8 +241,9 @@ function isMerged(field: FieldName): boolean {
 
 /** The value of a field with one of our names, which a dialect may write in another way. */
 function ownMeaning(field: FieldName, value: JsonNode, dialect: Dialect): NonNullable<Translated> {
-  if (field === "type" && value.kind === "string" && Object.hasOwn(typeSpellings, value.value)) {
-    return [["type", { ...value, value: typeSpellings[value.value] ?? value.value }]];
+  const types = { ...typeSpellings, ...dialect.types };
+  if (field === "type" && value.kind === "string" && Object.hasOwn(types, value.value)) {
+    return [["type", { ...value, value: types[value.value] ?? value.value }]];
   }
   if (field === "timeout" && value.kind === "number") {
     // Programs that count milliseconds ignore less than a second, so a smaller number is meant as seconds.
@@ -208,16 +251,26 @@ function ownMeaning(field: FieldName, value: JsonNode, dialect: Dialect): NonNul
     return [["timeout", { ...value, value: isSeconds ? value.value * 1_000 : value.value }]];
   }
   // Programs spell the names differently, and the draft has the port in the redirect URI.
-  if (field === "oauth")
-    return renamed(value, { client_id: "clientId", client_secret: "clientSecret" }) ?? [[field, value]];
-  if (field === "command" && value.kind === "object") {
-    // Older versions of Zed.
-    return value.members.flatMap(({ key, value: inner }): NonNullable<Translated> => {
-      const target = key === "path" ? "command" : key;
-      return target === "command" || target === "args" || target === "env" ? [[target, inner]] : [];
-    });
-  }
+  if (field === "oauth") return renamed(value, oauthNames) ?? [[field, value]];
+  // Older versions of Zed.
+  if (field === "command" && value.kind === "object")
+    return membersOf(value, { path: "command", command: "command", args: "args", env: "env" });
   return [[field, value]];
+}
+
+const oauthNames = {
+  client_id: "clientId",
+  client_secret: "clientSecret",
+  scope: "scopes",
+  callback_port: "callbackPort",
+};
+
+/** The members of an object that are fields of ours with these names. */
+function membersOf({ members }: JsonObjectNode, names: Readonly<Record<string, FieldName>>): NonNullable<Translated> {
+  return members.flatMap(({ key, value }): NonNullable<Translated> => {
+    const field = Object.hasOwn(names, key) ? names[key] : undefined;
+    return field === undefined ? [] : [[field, value]];
+  });
 }
 
 function variablesByKey(field: FieldName, value: JsonNode): Translated {
@@ -239,7 +292,7 @@ function passedVariables(value: JsonNode): Translated {
   const pairs = names.flatMap((name): [string, JsonNode][] =>
     name === undefined ? [] : [[name.value, text(`\${${name.value}}`, name)]],
   );
-  return [["env", object(pairs, value), true]];
+  return [["env", object(pairs, value), { isOptional: true }]];
 }
 
 function scaled(field: FieldName, value: JsonNode, factor: number): Translated {

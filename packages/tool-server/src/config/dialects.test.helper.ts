@@ -14,6 +14,8 @@ export const dialectFiles: readonly (readonly [dialect: DialectName, fixture: st
   ["codex", "codex.toml", ".codex/config.toml"],
   ["server-json", "server-json.json", "server.json"],
   ["zed", "zed.json", "zed/settings.json"],
+  ["opencode", "opencode.jsonc", ".opencode/opencode.jsonc"],
+  ["opencode", "opencode-2.jsonc", "opencode.jsonc"],
   ["mcp-json", "mcp-json.json", "mcp.json"],
 ];
 

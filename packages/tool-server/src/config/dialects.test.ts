@@ -52,6 +52,46 @@ describe("the file of a program", () => {
     ]);
   });
 
+  test.each([
+    ["a server called servers", { servers: { type: "local", command: ["a"] } }, ["servers"], "opencode"],
+    ["mcp.servers of VS Code", { servers: { a: { command: "a" } } }, ["a"], "vscode"],
+    ["mcp.servers of opencode", { servers: { a: { type: "local", command: ["a"] } } }, ["a"], "opencode"],
+    [
+      "both",
+      { servers: { a: { type: "remote", url: "https://a" } }, b: { type: "local", command: ["b"] } },
+      ["b", "a"],
+      "opencode",
+    ],
+    ["a server called command", { servers: { command: { command: "a" } } }, ["command"], "vscode"],
+  ])("[TS-D-DIALECT-1] finds the servers below mcp: %s", (_, mcp, names, dialect) => {
+    const configuration = parseConfiguration(JSON.stringify({ mcp }));
+    expect(errorsOf(configuration)).toEqual([]);
+    expect(configuration.entries.map(({ name }) => name)).toEqual(names);
+    expect(configuration.dialect).toBe(dialect);
+  });
+
+  test("[TS-D-DIALECT-1] does not read the settings of another program as servers", () => {
+    for (const [file, key, text] of [
+      ["/home/me/.config/opencode/opencode.json", "mcp", '{"model": "m", "enterprise": {"url": "https://a.example"}}'],
+      ["/home/me/.config/opencode/opencode.json", "mcp", '{"mcp": {"servers": {}, "timeout": {"request": 1000}}}'],
+      ["/home/me/.config/zed/settings.json", "context_servers", '{"theme": "One Dark", "vim": {"mode": true}}'],
+      ["/home/me/.gemini/settings.json", "mcpServers", '{"theme": "GitHub", "mcp": {"allowed": ["a"]}}'],
+    ] as const) {
+      const { entries, findings } = parseConfiguration(text, { file });
+      expect(entries).toEqual([]);
+      const [first] = findings.filter(({ severity }) => severity !== "note");
+      expect(first, file).toMatchObject({ severity: "warning", message: "The file contains no servers." });
+      if (!text.includes("servers")) expect(first?.fix).toContain(key);
+    }
+  });
+
+  test("[TS-D-DIALECT-1] skips an entry of opencode that only enables a server of another file", () => {
+    const text = JSON.stringify({ mcp: { jira: { enabled: true }, a: { type: "local", command: ["a"] } } });
+    const { entries, findings } = parseConfiguration(text);
+    expect(entries.map(({ name }) => name)).toEqual(["a"]);
+    expect(findings).toMatchObject([{ severity: "note", code: "file-shape", path: ["mcp", "jira"] }]);
+  });
+
   test("[TS-D-DIALECT-3] keeps the other entries usable if one has an error", () => {
     const text = JSON.stringify({
       servers: { broken: { type: "http", url: "http://example.com/mcp" }, fine: { url: "https://example.com/mcp" } },
@@ -100,6 +140,46 @@ describe("the fields of a program", () => {
     });
   });
 
+  test("[TS-D-DIALECT-2] translates what opencode writes in another way", () => {
+    const first = parseConfiguration(dialectFixture("opencode.jsonc"), { file: "opencode.jsonc" });
+    expect(entryOf(first, "my-local-mcp-server")).toMatchObject({
+      type: "stdio",
+      command: { template: { text: "node" } },
+      args: [
+        { field: "args[0]", path: ["mcp", "my-local-mcp-server", "command", 1] },
+        { field: "args[1]" },
+        { template: { parts: [{ kind: "variable", name: "API_KEY" }] } },
+      ],
+      env: [{ name: "MY_ENV_VAR" }, { name: "API_KEY" }],
+    });
+    expect(entryOf(first, "slow")).toMatchObject({
+      callTimeoutMs: 15_000,
+      cwd: { template: { text: "mcp-servers/python" } },
+    });
+    expect(entryOf(first, "context7")).toMatchObject({ type: "http", fallsBackToSse: true });
+    expect(entryOf(first, "my-oauth-server").oauth).toMatchObject({
+      clientSecret: { template: { parts: [{ kind: "variable", name: "MCP_CLIENT_SECRET" }] } },
+      scopes: [{ template: { text: "tools:read" } }, { template: { text: "tools:execute" } }],
+    });
+    expect(entryOf(first, "my-api-key-server").oauth).toBeUndefined();
+    expect(entryOf(first, "switched-off").isDisabled).toBe(true);
+    const second = parseConfiguration(dialectFixture("opencode-2.jsonc"));
+    expect(entryOf(second, "everything")).toMatchObject({ callTimeoutMs: 45_000, connectTimeoutMs: 20_000 });
+    expect(entryOf(second, "remote").oauth).toMatchObject({ clientId: {}, callbackPort: 19_876, scopes: [{}] });
+    expect(entryOf(second, "switched-off").isDisabled).toBe(true);
+  });
+
+  test("[TS-D-DIALECT-2] reports what only opencode writes in this way in the reference format", () => {
+    for (const [entry, code] of [
+      [{ command: ["a"] }, "field-type"],
+      [{ type: "remote", url: "https://a.example" }, "type-unknown"],
+      [{ url: "https://a.example", oauth: false }, "field-type"],
+    ] as const) {
+      const { findings } = parseConfiguration(JSON.stringify({ s: entry }), { file: ".mcp.json" });
+      expect(findings.map(({ severity, code }) => `${severity} ${code}`)).toEqual([`error ${code}`]);
+    }
+  });
+
   test("[TS-D-DIALECT-2] reads a time in the unit of the dialect", () => {
     expect(oneEntry({ command: "x", timeout: 60_000 }).callTimeoutMs).toBe(60_000);
     expect(oneEntry({ command: "x", timeout: 60 }).callTimeoutMs).toBe(60_000);
@@ -129,6 +209,81 @@ describe("the fields of a program", () => {
       const titles = names.map((each) => dialects.find((dialect) => dialect.name === each)?.title);
       expect(page).toContain(`\n| \`${name}\` | ${titles.join(", ")} | `);
     }
+  });
+});
+
+describe("a variable of opencode", () => {
+  /** The findings and the resolved form of an entry in a file of opencode. */
+  const resolve = (entry: object, variables: Record<string, string> = {}) => {
+    const file = "/srv/project/opencode.json";
+    const { entries, findings } = parseConfiguration(JSON.stringify({ mcp: { s: entry } }), { file });
+    const [parsed] = entries;
+    if (parsed === undefined) throw new Error("No entry.");
+    const context = { variables, pluginRoot: "/srv/project", secrets: createSecretRegistry() };
+    const { entry: resolved, findings: more } = substituteEntry(parsed, context);
+    return { resolved, messages: [...findings, ...more].map(({ code, message, fix }) => `${code}: ${message} ${fix}`) };
+  };
+  const remote = { type: "remote", url: "https://a.example/mcp" };
+
+  test("[TS-D-DIALECT-8, TS-D-SUB-3] {env:NAME} is the variable NAME, and one that is not set is an error", () => {
+    const entry = { ...remote, url: "https://a.example/{env:TEAM}", headers: { "X-Key": "a {env:KEY}" } };
+    expect(resolve(entry, { KEY: "key", TEAM: "red" }).resolved).toMatchObject({
+      url: "https://a.example/red",
+      headers: { "X-Key": "a key" },
+    });
+    const { resolved, messages } = resolve(entry, { TEAM: "red" });
+    expect(resolved).toBeUndefined();
+    expect(messages).toEqual([expect.stringContaining('KEY is not set, but headers.X-Key of server "s" needs it.')]);
+  });
+
+  test.each([
+    ["Bearer {file:.token}", "Bearer ", "/srv/project/.token"],
+    ["{file:./keys/../.token}", "", "/srv/project/.token"],
+    ["Bearer {file:/run/secrets/token}", "Bearer ", "/run/secrets/token"],
+    ["{file:~/.secrets/token}", "", "/home/me/.secrets/token"],
+    ["{file:{env:KEYS}/token}", "", "/keys/token"],
+  ])("[TS-D-DIALECT-8] %s is the output of a command that prints the file", (written, prefix, path) => {
+    const expected = { command: ["cat", path], prefix };
+    const variables = { HOME: "/home/me", KEYS: "/keys", ID: "id" };
+    expect(resolve({ ...remote, headers: { Authorization: written } }, variables).resolved).toMatchObject({
+      headers: {},
+      secretCommands: [{ ...expected, target: "header", name: "Authorization" }],
+    });
+    expect(resolve({ type: "local", command: ["a"], environment: { A: written } }, variables).resolved).toMatchObject({
+      env: {},
+      secretCommands: [{ ...expected, target: "env", name: "A" }],
+    });
+    const oauth = { clientId: "{env:ID}", clientSecret: written };
+    expect(resolve({ ...remote, oauth }, variables).resolved).toMatchObject({
+      oauth: { clientId: "id" },
+      secretCommands: [{ ...expected, target: "clientSecret" }],
+    });
+  });
+
+  test.each([
+    [{ type: "local", command: ["a", "--key={file:key}"] }, "args[0]"],
+    [{ ...remote, url: "https://a.example/{file:key}" }, "url"],
+    [{ ...remote, headers: { "X-Key": "{file:key}, b" } }, "headers.X-Key"],
+    [{ ...remote, headers: { "X-Key": "{file:a}{file:b}" } }, "headers.X-Key"],
+    [{ ...remote, oauth: { clientId: "{file:id}" } }, "oauth.clientId"],
+  ])("[TS-D-DIALECT-8, TS-D-SUB-4] rejects {file:…} elsewhere instead of sending it: %j", (entry, field) => {
+    const { resolved, messages } = resolve(entry);
+    expect(resolved).toBeUndefined();
+    expect(messages).toContainEqual(
+      `variable-malformed: ${field} contains an invalid variable reference: {file:…} is possible only at the end of a header, of a variable of the process, or of clientSecret. Write {env:NAME}, and set the variable.`,
+    );
+  });
+
+  test("[TS-D-DIALECT-8] rejects a name that no variable can have, and reads neither form in other formats", () => {
+    const { resolved, messages } = resolve({ ...remote, headers: { "X-Key": "{env:MY-KEY}" } });
+    expect(resolved).toBeUndefined();
+    expect(messages).toContainEqual(
+      expect.stringContaining("a name can contain only letters, digits and _. Write {env:NAME}."),
+    );
+    expect(oneEntry({ command: "a", args: ["{env:A}"], env: { B: "{file:b}" } })).toMatchObject({
+      args: [{ template: { parts: [{ kind: "text", text: "{env:A}" }] } }],
+      env: [{ template: { parts: [{ kind: "text", text: "{file:b}" }] } }],
+    });
   });
 });
 

@@ -1,4 +1,5 @@
 import type { JsonMember, JsonNode } from "./json-with-positions.js";
+import type { TemplateSyntax } from "./template.js";
 
 /** A program's configuration format for tool servers. `claude-code` is also the reference format of `.mcp.json`. */
 export type DialectName =
@@ -12,6 +13,7 @@ export type DialectName =
   | "gemini"
   | "codex"
   | "zed"
+  | "opencode"
   | "mcp-json"
   | "server-json";
 
@@ -29,8 +31,10 @@ export interface Dialect {
   readonly markers: readonly string[];
   /** The unit of `timeout`. */
   readonly timeoutUnit: "ms" | "s";
-  /** Whether `$NAME` is a variable, as in a shell. */
-  readonly hasShellVariables: boolean;
+  /** What is a variable in addition to `${NAME}`: `$NAME` as in a shell, or `{env:NAME}` and `{file:path}`. Default: nothing. */
+  readonly variables?: TemplateSyntax["variables"];
+  /** Its own values of `type`, each with ours. Default: none. */
+  readonly types?: Readonly<Record<string, string>> | undefined;
   /** Whether `type: "http"` is tried over SSE as well. */
   readonly httpFallsBack: boolean;
 }
@@ -40,7 +44,6 @@ const common = {
   container: ["mcpServers"],
   markers: [],
   timeoutUnit: "ms",
-  hasShellVariables: false,
   httpFallsBack: false,
 } as const;
 
@@ -81,7 +84,7 @@ export const dialects: readonly Dialect[] = [
     title: "Gemini CLI",
     file: /(?:^|\/)\.gemini\/settings\.json$/,
     markers: ["httpUrl", "trust", "authProviderType"],
-    hasShellVariables: true,
+    variables: "shell",
   },
   {
     ...common,
@@ -99,6 +102,17 @@ export const dialects: readonly Dialect[] = [
     container: ["context_servers"],
     file: /(?:^|\/)zed\/settings\.json$/i,
     markers: ["source"],
+  },
+  {
+    ...common,
+    name: "opencode",
+    title: "opencode",
+    container: ["mcp"],
+    file: /(?:^|\/)(?:opencode\.jsonc?|opencode\/config\.json)$/,
+    markers: ["environment"],
+    variables: "braces",
+    types: { local: "stdio", remote: "http" },
+    httpFallsBack: true,
   },
   {
     ...common,
@@ -134,11 +148,13 @@ export function looksLikeToml(text: string): boolean {
   return !/^\ufeff?\s*\{/.test(text) && /^[ \t]*\[[ \t]*mcp_servers[ \t]*[.\]]/m.test(text);
 }
 
-/** The dialect of one entry, by the fields that only this dialect has; undefined if it has none of them. */
+/** The dialect of one entry, by the fields or the `type` that only this dialect has; undefined if it has none of them. */
 export function dialectOfEntry(value: JsonNode): DialectName | undefined {
   if (value.kind !== "object") return undefined;
   const keys = new Set(value.members.map(({ key }) => key));
-  return dialects.find(({ markers }) => markers.some((marker) => keys.has(marker)))?.name;
+  const type = value.members.find(({ key }) => key === "type")?.value;
+  const hasType = (types: object): boolean => type?.kind === "string" && Object.hasOwn(types, type.value);
+  return dialects.find(({ markers, types = {} }) => markers.some((marker) => keys.has(marker)) || hasType(types))?.name;
 }
 
 /** Whether the root is a `server.json`: it describes one server, by its packages and remotes. */

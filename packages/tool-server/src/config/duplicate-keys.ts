@@ -20,6 +20,8 @@ export function placeDuplicates(
   const paths = new Map<string, JsonPath>();
   addRepeated(root, [], paths);
   const containers = [...new Map(members.map(({ path }) => [path.join("\n"), path])).values()];
+  // An object with servers may be inside another one.
+  containers.sort((a, b) => b.length - a.length);
   // Above the limit, a repeated key may not be among the problems. The servers in a registry file are not keys.
   const isWhole = dialect === "server-json" || containers.length === 0 || problems.length >= maxProblems;
   return ({ line, column }) => {

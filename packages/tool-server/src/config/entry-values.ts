@@ -50,7 +50,7 @@ export function textsOf(reader: EntryReader, name: FieldName): TemplateField[] {
     return [];
   }
   return field.value.items.flatMap((item, index) => {
-    const here = { ...position, ...at(item), path: [...position.path, index] };
+    const here = { ...position, ...at(item), path: [...position.path, index + (field.firstIndex ?? 0)] };
     const fieldName = `${name}[${index}]`;
     const template = templateOf(reader, item, fieldName, here);
     return template === undefined ? [] : [{ ...here, field: fieldName, template }];

@@ -1,4 +1,12 @@
-import { type DialectName, dialectOfEntry, dialectOfFile, dialects, isServerJson, looksLikeToml } from "./dialects.js";
+import {
+  type DialectName,
+  dialectOf,
+  dialectOfEntry,
+  dialectOfFile,
+  dialects,
+  isServerJson,
+  looksLikeToml,
+} from "./dialects.js";
 import { type JsonPath, quoteName, type Report } from "./finding.js";
 import { type InputDefinition, parseInputs } from "./inputs.js";
 import {
@@ -54,13 +62,21 @@ export function findServers(root: JsonObjectNode, file: string | undefined, repo
       root,
     );
     // A server can be called "servers".
-    return value === undefined || isEntry(value) ? [] : [{ path, value }];
+    return value === undefined || isEntry(value) || isSettings(path, value) ? [] : [{ path, value }];
   });
   const [first] = found;
   if (first === undefined) {
-    const members = root.members.filter(({ key }) => !otherKeys.has(key));
+    const top = root.members.filter(({ key }) => !otherKeys.has(key));
+    const { name, title, container } = dialectOf(dialectOfFile(file) ?? "claude-code");
+    // The settings of another program, without servers.
+    const isOther =
+      name !== "claude-code" &&
+      container[0] !== undefined &&
+      (container[0] !== "mcpServers" || !top.some(({ value }) => isEntry(value)));
+    const members = isOther ? [] : top;
     if (members.length === 0) {
-      const fix = 'Add one: {"mcpServers": {"name": {"type": "http", "url": "https://…"}}}.';
+      const example = '{"mcpServers": {"name": {"type": "http", "url": "https://…"}}}';
+      const fix = isOther ? `Add one to ${container[0]}, as ${title} requires.` : `Add one: ${example}.`;
       report("file-shape", "warning", position, "The file contains no servers.", fix);
     }
     const all = members.map((member) => ({ member, path: [] }));
@@ -77,10 +93,19 @@ export function findServers(root: JsonObjectNode, file: string | undefined, repo
       return [];
     }
     if (value.members.length === 0 && found.length === 1) {
-      const fix = 'Add one: "name": {"type": "http", "url": "https://…"}.';
+      const example = path[0] === "mcp" ? '"type": "remote"' : '"type": "http"';
+      const fix = `Add one: "name": {${example}, "url": "https://…"}.`;
       report("file-shape", "warning", at, "The file contains no servers.", fix);
     }
+    const inner = found.filter((other) => other.path.length > path.length && other.path[0] === path[0]);
     return value.members.flatMap((member) => {
+      if (inner.some((other) => other.value === member.value)) return [];
+      if (path[0] === "mcp" && isSwitch(member)) {
+        const message = `${quoteName(member.key)} only says whether a server of another file is enabled.`;
+        const here = { line: member.keyAt.line, column: member.keyAt.column, path: [...path, member.key] };
+        report("file-shape", "note", here, message, "Keep it for the program that uses it.");
+        return [];
+      }
       const isNew = !seen.has(member.key);
       seen.add(member.key);
       if (isNew) return [{ member, path }];
@@ -92,7 +117,8 @@ export function findServers(root: JsonObjectNode, file: string | undefined, repo
   });
   const byContainer = dialects.find(({ container }) => container.join() === first.path.join())?.name ?? "vscode";
   const ofEntries = members.map(({ member }) => dialectOfEntry(member.value)).find((name) => name !== undefined);
-  const isPlain = first.path[0] === "mcpServers";
+  // Several programs use these objects.
+  const isPlain = first.path[0] === "mcpServers" || first.path.length > 1;
   return {
     dialect: dialectOfFile(file) ?? (isPlain ? ofEntries : undefined) ?? byContainer,
     entryDialect: dialectOfFile(file) ?? byContainer,
@@ -126,13 +152,28 @@ function dialectOfTop(members: readonly JsonMember[]): DialectName {
   return isDraft ? "mcp-json" : (members.map(({ value }) => dialectOfEntry(value)).find(Boolean) ?? "claude-code");
 }
 
+/** Whether the `mcp` object of a program has its settings, such as `servers` or `allowed`, instead of servers. */
+function isSettings(path: readonly string[], value: JsonNode): boolean {
+  if (path.join() !== "mcp") return false;
+  if (value.kind !== "object") return true;
+  return value.members.length > 0 && !value.members.some((member) => isEntry(member.value) || isSwitch(member));
+}
+
+/** Whether a member has no server, but enables or disables one of another file of opencode. */
+function isSwitch({ value }: JsonMember): boolean {
+  return value.kind === "object" && value.members.length === 1 && value.members[0]?.key === "enabled";
+}
+
 const locationFields: ReadonlySet<string> = new Set(["url", "command", "serverUrl", "httpUrl"]);
 
 function isEntry(value: JsonNode): boolean {
-  // The value of each is a string, except in Zed's older files: {"url": {…}} is an object with a server called "url".
+  // None of these fields is an object, except in Zed's older files: {"url": {…}} is an object with a server called "url".
   return (
     value.kind === "object" &&
-    value.members.some((field) => locationFields.has(field.key) && field.value.kind === "string")
+    value.members.some(
+      ({ key, value: { kind } }) =>
+        locationFields.has(key) && (kind === "string" || (key === "command" && kind === "array")),
+    )
   );
 }
 

@@ -176,6 +176,23 @@ export function parseJsonWithPositions(source: string, options: ParseJsonOptions
   }
 }
 
+/** A value as a node at the position of another one, which it replaces. */
+export function jsonNodeAt(value: unknown, { line, column, start, end }: Position & SourceRange): JsonNode {
+  const at = { line, column, start, end };
+  if (Array.isArray(value)) return { kind: "array", items: value.map((item) => jsonNodeAt(item, at)), ...at };
+  if (typeof value === "string") return { kind: "string", value, ...at };
+  if (typeof value === "number") return { kind: "number", value, ...at };
+  if (typeof value === "boolean") return { kind: "boolean", value, ...at };
+  if (value === null || value === undefined) return { kind: "null", ...at };
+  const members = Object.entries(value).map(([key, inner]) => ({
+    key,
+    keyAt: at,
+    value: jsonNodeAt(inner, at),
+    isRepeated: false,
+  }));
+  return { kind: "object", members, replaced: [], ...at };
+}
+
 /** The plain value of a node, equal to the result of `JSON.parse`. */
 export function jsonNodeToValue(node: JsonNode): unknown {
   switch (node.kind) {

@@ -63,7 +63,7 @@ export function parseConfiguration(text: string, options: ParseConfigurationOpti
     for (const problem of problems.filter(isDuplicate)) reportProblem(problem, place(problem));
     for (const { member, path } of servers.members) {
       const own = dialectOfFile(file) ?? dialectOfEntry(member.value) ?? servers.entryDialect;
-      const context = { dialect: own, inputs, report };
+      const context = { dialect: own, inputs, report, file };
       const entry = parseEntry(member, path, context);
       if (entry === undefined) continue;
       checkFields(entry, dialect, secrets, report);

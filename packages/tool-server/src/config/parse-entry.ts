@@ -45,6 +45,8 @@ export interface ParseEntryContext {
   readonly dialect: DialectName;
   readonly inputs: readonly InputDefinition[];
   readonly report: Report;
+  /** The path of the file. Default: none. */
+  readonly file?: string | undefined;
 }
 
 /** Parses one entry; undefined if it has no usable url or command. */
@@ -90,10 +92,10 @@ function writtenForm(value: JsonNode, inputs: readonly InputDefinition[]): unkno
 }
 
 function readFields(members: readonly JsonMember[], entry: SourcePosition, context: ParseEntryContext): EntryReader {
-  const { dialect, inputs, report } = context;
-  const { fields, unused, wrong, unknown } = translateEntry(members, dialect);
+  const { dialect, inputs, report, file } = context;
+  const { fields, unused, wrong, unknown } = translateEntry(members, dialect, file);
   const syntax = {
-    hasShellVariables: dialectOf(dialect).hasShellVariables,
+    variables: dialectOf(dialect).variables,
     inputs: new Map(
       inputs.map(({ id, isSecret, choices }) => [
         id,
@@ -221,7 +223,7 @@ function parseNetwork(
     report("field-misplaced", "note", keyPosition(reader, misplaced), message, "Remove it.");
   }
   const settings = oauthParts.map(({ field, settings: node }) =>
-    parseOAuthSettings(node, valuePosition(reader, field), "entry", report),
+    parseOAuthSettings(node, valuePosition(reader, field), "entry", report, reader.syntax),
   );
   const oauth: EntryOAuth | undefined = settings.length === 0 ? undefined : Object.assign({}, ...settings);
   if (url === undefined) {

@@ -11,7 +11,7 @@ import {
   oauthValueProblem,
   weakenedBy,
 } from "./oauth-settings.js";
-import { parseTemplate, variablesOf } from "./template.js";
+import { parseTemplate, type TemplateSyntax, variablesOf } from "./template.js";
 
 const settingNames = Object.keys(oauthFieldTable) as OAuthSettingName[];
 const entrySettingNames = settingNames.filter((name) => oauthFieldTable[name].inEntry);
@@ -45,6 +45,7 @@ export function parseOAuthSettings(
   position: SourcePosition,
   file: "entry" | "own",
   report: Report,
+  syntax: TemplateSyntax = {},
 ): OAuthSettingsOf<OAuthText> {
   const prefix = file === "entry" ? "oauth." : "";
   if (node.kind !== "object") {
@@ -57,7 +58,7 @@ export function parseOAuthSettings(
   for (const member of node.members) {
     const name = settingNames.find((each) => each === member.key);
     if (name !== undefined && (file === "own" || oauthFieldTable[name].inEntry)) {
-      settings[name] = parseSetting(name, member, position, prefix, report);
+      settings[name] = parseSetting(name, member, position, prefix, report, syntax);
     } else reportUnknown(member, name, position, file, report);
   }
   const parsed: OAuthSettingsOf<OAuthText> = settings;
@@ -80,6 +81,7 @@ function parseSetting(
   parent: SourcePosition,
   prefix: string,
   report: Report,
+  syntax: TemplateSyntax,
 ): unknown {
   const { value } = member;
   const { kind } = oauthFieldTable[name];
@@ -92,7 +94,8 @@ function parseSetting(
   };
   const textOf = (node: JsonNode, path: SourcePosition["path"], label: string): OAuthText | undefined => {
     if (node.kind !== "string") return wrong();
-    const text = { ...position, ...at(node), path, field: label, setting: name, template: parseTemplate(node.value) };
+    const template = parseTemplate(node.value, syntax);
+    const text = { ...position, ...at(node), path, field: label, setting: name, template };
     if (node.value.trim() === "") {
       report("oauth-setting", "error", text, `${label} is empty.`, "Write a value, or remove the field.");
       return undefined;

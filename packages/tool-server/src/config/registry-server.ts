@@ -1,6 +1,12 @@
 import type { Report } from "./finding.js";
 import type { InputDefinition } from "./inputs.js";
-import { type JsonMember, type JsonNode, type JsonObjectNode, jsonNodeToValue } from "./json-with-positions.js";
+import {
+  type JsonMember,
+  type JsonNode,
+  type JsonObjectNode,
+  jsonNodeAt,
+  jsonNodeToValue,
+} from "./json-with-positions.js";
 
 /** The servers that a `server.json` of a registry describes, in our format. */
 export interface RegistryServers {
@@ -59,7 +65,7 @@ export function registryServers(root: JsonObjectNode, report: Report): RegistryS
     const described = Object.fromEntries(
       Object.entries({ ...about, ...entry }).filter(([, value]) => value !== undefined),
     );
-    return [{ key: name, keyAt: at, value: nodeOf(described, at), isRepeated: false }];
+    return [{ key: name, keyAt: at, value: jsonNodeAt(described, at), isRepeated: false }];
   });
   return { members, inputs: [...inputs.values()] };
 }
@@ -163,21 +169,6 @@ function inputOf(name: string, fields: Fields, inputs: Map<string, InputDefiniti
   const written = { id, description, password: isSecret, choices };
   inputs.set(id, { id, description, isSecret, suggestion: textOf(fields.placeholder), choices, written });
   return `\${input:${id}}`;
-}
-
-function nodeOf(value: unknown, at: Pick<JsonNode, "line" | "column" | "start" | "end">): JsonNode {
-  if (Array.isArray(value)) return { kind: "array", items: value.map((item) => nodeOf(item, at)), ...at };
-  if (typeof value === "string") return { kind: "string", value, ...at };
-  if (typeof value === "number") return { kind: "number", value, ...at };
-  if (typeof value === "boolean") return { kind: "boolean", value, ...at };
-  if (value === null || value === undefined) return { kind: "null", ...at };
-  const members = Object.entries(value).map(([key, inner]) => ({
-    key,
-    keyAt: at,
-    value: nodeOf(inner, at),
-    isRepeated: false,
-  }));
-  return { kind: "object", members, replaced: [], ...at };
 }
 
 /** The value with `snake_case` keys, which older files have, as `camelCase`; the keys of `variables` stay. */

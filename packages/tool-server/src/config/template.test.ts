@@ -35,7 +35,7 @@ test.each([
   ["${} ${", ["${} has no name", "a ${ has no closing }"]],
   ["${} ${A} ${", ["${} has no name", "a ${ has no closing }"]],
 ])("[TS-D-SUB-4] rejects %s with a reason for each invalid reference", (written, malformed) => {
-  expect(parseTemplate(written).malformed).toEqual(malformed);
+  expect(parseTemplate(written).malformed.map(({ reason }) => reason)).toEqual(malformed);
 });
 
 test("applies the definition of an input only to that input", () => {
@@ -48,7 +48,7 @@ test("applies the definition of an input only to that input", () => {
 });
 
 test("reads $NAME as a variable only in formats that have it", () => {
-  const { parts } = parseTemplate("$A/${B}-$1", { hasShellVariables: true });
+  const { parts } = parseTemplate("$A/${B}-$1", { variables: "shell" });
   expect(parts).toEqual([variable("A"), text("/"), variable("B"), text("-$1")]);
 });
 

@@ -5,10 +5,16 @@ export interface Template {
   /** The string as written. */
   readonly text: string;
   readonly parts: readonly TemplatePart[];
-  /** Why each malformed reference is invalid, in order. */
-  readonly malformed: readonly string[];
+  /** The malformed references, in order. */
+  readonly malformed: readonly MalformedReference[];
   /** Whether the text comes from code and not from a file: then nothing in it is meant as a variable. Default false. */
   readonly isLiteral?: boolean | undefined;
+}
+
+/** Why a reference is invalid, and what to write instead. */
+export interface MalformedReference {
+  readonly reason: string;
+  readonly fix: string;
 }
 
 /** A part of a template. */
@@ -31,8 +37,8 @@ export interface VariableReference {
 
 /** The syntax of variables. */
 export interface TemplateSyntax {
-  /** Whether `$NAME` is a variable. Default false. */
-  readonly hasShellVariables?: boolean | undefined;
+  /** What is a variable in addition to `${NAME}`: `shell` is `$NAME`, `braces` is `{env:NAME}`. Default: nothing. */
+  readonly variables?: "shell" | "braces" | undefined;
   /** The definitions of inputs in the file, by id. Default: none. */
   readonly inputs?: ReadonlyMap<string, Pick<VariableReference, "isSecret" | "choices">> | undefined;
 }
@@ -63,24 +69,33 @@ export function inputVariable(name: string): string {
  */
 export const notSecretVariable = "NOT_SECRET";
 
-const reference = /\$\{(?:input:([A-Za-z0-9_][\w.-]*)|(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?|(\/))\}/g;
-const shellReference =
-  /\$\{(?:input:([A-Za-z0-9_][\w.-]*)|(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?|(\/))\}|\$([A-Za-z_][A-Za-z0-9_]*)/g;
+const reference = String.raw`\$\{(?:input:([A-Za-z0-9_][\w.-]*)|(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?|(\/))\}`;
+
+/** The references of each syntax; in the last group, the name of a variable that only this syntax has. */
+const references = {
+  plain: new RegExp(reference, "g"),
+  shell: new RegExp(String.raw`${reference}|\$([A-Za-z_][A-Za-z0-9_]*)`, "g"),
+  braces: new RegExp(String.raw`${reference}|\{env:([A-Za-z_][A-Za-z0-9_]*)\}`, "g"),
+};
+
+/** What starts a reference in each syntax. */
+const starts = { plain: /\$\{/g, shell: /\$\{/g, braces: /\$\{|\{(?:env|file):/g };
 
 /**
  * Parses the variable references of a string. A default ends at the first `}` and is literal. A `${` that does not start a reference is
  * malformed: there is no escape for it, so that a `${` is never sent.
  */
-export function parseTemplate(text: string, { hasShellVariables = false, inputs }: TemplateSyntax = {}): Template {
+export function parseTemplate(text: string, { variables, inputs }: TemplateSyntax = {}): Template {
+  const syntax = variables ?? "plain";
   const parts: TemplatePart[] = [];
-  const malformed: string[] = [];
+  const malformed: MalformedReference[] = [];
   const addText = (piece: string): void => {
     if (piece === "") return;
     parts.push({ kind: "text", text: piece });
-    for (const { index } of piece.matchAll(/\$\{/g)) malformed.push(reasonOf(piece.slice(index)));
+    for (const { index } of piece.matchAll(starts[syntax])) malformed.push(explain(piece.slice(index)));
   };
   let from = 0;
-  for (const match of text.matchAll(hasShellVariables ? shellReference : reference)) {
+  for (const match of text.matchAll(references[syntax])) {
     const { index, 0: whole, 1: input, 2: braced, 3: fallback, 4: slash, 5: bare } = match;
     addText(text.slice(from, index));
     from = index + whole.length;
@@ -91,7 +106,7 @@ export function parseTemplate(text: string, { hasShellVariables = false, inputs 
     const name = input === undefined ? (braced ?? bare ?? "") : `${inputPrefix}${input}`;
     if (rootSpellings.has(name)) parts.push({ kind: "variable", name: pluginRootVariable, fallback, spelling: name });
     else parts.push({ kind: "variable", name, fallback, ...(input === undefined ? {} : inputs?.get(input)) });
-    if (fallback?.includes("${")) malformed.push("a default contains a variable");
+    if (fallback?.includes("${")) malformed.push({ reason: "a default contains a variable", fix: howToWrite });
   }
   addText(text.slice(from));
   return { text, parts, malformed };
@@ -110,6 +125,19 @@ export function renderParts({ parts }: Template, render: (variable: VariableRefe
 /** The string of a template without its references. */
 export function literalOf(template: Template): string {
   return renderParts(template, () => "");
+}
+
+const howToWrite = "Write ${NAME} or ${NAME:-default}. A ${ is never sent literally.";
+
+function explain(rest: string): MalformedReference {
+  if (rest.startsWith("{file:")) {
+    const reason = "{file:…} is possible only at the end of a header, of a variable of the process, or of clientSecret";
+    return { reason, fix: "Write {env:NAME}, and set the variable." };
+  }
+  if (rest.startsWith("{env:")) {
+    return { reason: "a name can contain only letters, digits and _", fix: "Write {env:NAME}." };
+  }
+  return { reason: reasonOf(rest), fix: howToWrite };
 }
 
 function reasonOf(rest: string): string {

@@ -142,9 +142,33 @@ test("[TS-D-TRUST-2] a secret in a field of another program is not shown", () =>
     { url, http_headers: { Authorization: `Bearer ${token}` } },
     { url, auth: { CLIENT_ID: "3f0c", CLIENT_SECRET: token } },
     { command: { path: "x", args: ["--token", token], env: { API_KEY: token } } },
+    { type: "local", command: ["x", "--token", token], environment: { API_KEY: token } },
   ]) {
     expect(JSON.stringify([describeForApproval(entryOf(entry)), entryForm(entryOf(entry))])).not.toContain(token);
   }
+});
+
+test("[TS-D-TRUST-2, TS-D-DIALECT-8] a server of opencode is shown with each argument once, and with the files that it would read", () => {
+  const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+  const environment = { A: "{file:~/.ssh/id_rsa}", B: "{env:B}" };
+  const local = entryOf({ type: "local", command: ["x", "-v", "--token", token], environment });
+  const lines = renderApproval(describeForApproval(local)).filter((line) =>
+    /^ {2}(?:command|args|runs|setting)/.test(line),
+  );
+  expect(lines).toEqual([
+    '  command   "x"',
+    '  args[0]   "-v"',
+    '  args[1]   "--token"',
+    '  args[2]   "[not shown: a secret is written here]"',
+    '  runs      "cat" "${userHome}/.ssh/id_rsa", a local program; env.A = its output',
+    '  setting   environment.A = "{file:~/.ssh/id_rsa}"',
+    '  setting   environment.B = "{env:B}"',
+  ]);
+  expect(entryForm(local)).toMatchObject({ command: ["x", "-v", "--token", "[not shown: a secret is written here]"] });
+  const headers = { Authorization: "Bearer {file:/etc/shadow}" };
+  expect(renderApproval(describeForApproval(entryOf({ type: "remote", url: "https://a.example", headers })))).toContain(
+    '  runs      "cat" "/etc/shadow", a local program; headers.Authorization = "Bearer " and its output',
+  );
 });
 
 test("[TS-D-OAUTH-8] OAuth settings are described as written, with a warning for each that disables a protection", () => {

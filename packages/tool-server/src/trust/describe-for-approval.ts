@@ -170,8 +170,9 @@ const shownElsewhere: ReadonlySet<string> = new Set([
 function describeSettings(entry: Entry): DescribedField[] {
   return Object.entries(Object(entryForm(entry))).flatMap(([key, value]): DescribedField[] => {
     const isInputs = key === inputsKey;
-    // A command that is an object is the format of an older version of Zed.
-    const isShown = shownElsewhere.has(key) || (key === "command" && typeof value === "string");
+    // A command that is an object is the format of an older version of Zed; its variables are shown nowhere else.
+    const isShown =
+      shownElsewhere.has(key) || (key === "command" && (typeof value === "string" || Array.isArray(value)));
     if (!isInputs && (isShown || !hasEffect(key, entry.type))) return [];
     return [...flattenForm({ [isInputs ? "inputs" : key]: value })].map(([name, text]) => ({ name, text }));
   });

@@ -330,13 +330,12 @@ test.each(["../server", "${HOST_PLUGIN_ROOT}/../server"])(
   },
 );
 
-test("[TS-D-TRUST-3] an entry in which $NAME is a variable has another fingerprint than one in which it is text", async () => {
-  const text = JSON.stringify({ mcpServers: { s: { command: "a", args: ["x$TOKEN"] } } });
-  const digests = ["/r/mcp.json", "/r/.gemini/settings.json"].map(async (file) => {
+test("[TS-D-TRUST-3] an entry in which $NAME or {env:NAME} is a variable has another fingerprint than one in which it is text", async () => {
+  const text = JSON.stringify({ mcpServers: { s: { command: "a", args: ["x$TOKEN {env:TOKEN}"] } } });
+  const digests = ["/r/mcp.json", "/r/.gemini/settings.json", "/r/opencode.json"].map(async (file) => {
     const [entry] = parseConfiguration(text, { file }).entries;
     if (entry === undefined) throw new Error("No entry.");
     return (await fingerprintEntry(entry, { pluginRoot: "/nowhere" })).digest;
   });
-  const [plain, shell] = await Promise.all(digests);
-  expect(plain).not.toBe(shell);
+  expect(new Set(await Promise.all(digests)).size).toBe(3);
 });

@@ -91,8 +91,9 @@ export async function fingerprintEntry(entry: Entry, options: FingerprintOptions
   const entryHash = sha256(canonicalJson(entry.written));
   const resolved = resolveOrigin(entry, options.variables ?? {});
   const origin = resolved !== undefined && "origin" in resolved ? { origin: resolved.origin } : {};
-  // The path of the file can decide whether $NAME is a variable, so the same entry can mean two things.
-  const syntax = dialectOf(entry.dialect).hasShellVariables ? { syntax: "shell" } : {};
+  // The path of the file can decide whether $NAME or {env:NAME} is a variable, so the same entry can mean two things.
+  const { variables } = dialectOf(entry.dialect);
+  const syntax = variables === undefined ? {} : { syntax: variables };
   const parts = { format: "wirescope-entry-1", entry: entryHash, files, ...origin, ...syntax };
   return {
     digest: `sha256:${sha256(canonicalJson(parts))}`,
