@@ -27,11 +27,15 @@ beforeEach(() => {
     XDG_CONFIG_HOME: join(root, "config"),
     XDG_DATA_HOME: join(root, "data"),
     WIRESCOPE_VAULT: "memory",
+    AMP_MODE: "quiet",
     API_KEY: "key-of-the-dialects-test",
+    CONTEXT7_API_KEY: "key-of-context7",
+    COPILOT_KEY: "key-of-copilot",
     DB_CONNECTION_STRING: "postgres://localhost/db",
     FIGMA_OAUTH_TOKEN: "figma-token-of-the-test",
     MCP_CLIENT_ID: "client",
     MCP_CLIENT_SECRET: "secret-of-the-mcp-client",
+    SRC_ACCESS_TOKEN: "token-of-sourcegraph",
   };
   writeFileSync(join(root, ".env"), "FROM_FILE=value-of-the-file\n");
   writeFileSync(join(root, "server.mjs"), stdioServer);

@@ -7,7 +7,16 @@ import { readBoundedFile } from "../files/bounded-file.js";
 export const configurationFileName = ".mcp.json";
 
 /** Folders of a project in which programs store their settings. */
-const settingsFolders: ReadonlySet<string> = new Set([".vscode", ".cursor", ".roo", ".gemini", ".codex", ".opencode"]);
+const settingsFolders: ReadonlySet<string> = new Set([
+  ".vscode",
+  ".cursor",
+  ".roo",
+  ".gemini",
+  ".codex",
+  ".opencode",
+  ".copilot",
+  ".amp",
+]);
 
 /** The root of the project that a configuration file belongs to: its folder, or the parent of a settings folder such as `.vscode`. */
 export function pluginRootOf(file: string): string {

@@ -97,17 +97,35 @@ export const foreignFields: Readonly<Record<string, ForeignField>> = {
   disabled_tools: { dialects: ["codex"], field: "excludeTools", effect: "the same as `excludeTools`" },
   disabledTools: { dialects: ["windsurf", "roo"], field: "excludeTools", effect: "the same as `excludeTools`" },
   tools: {
-    dialects: ["codex", "vscode"],
-    effect: "a list of tools: the same as `includeTools`; an object of approvals has no effect",
+    dialects: ["codex", "vscode", "copilot"],
+    effect: "a list of names: the same as `includeTools`; `*` and an object of approvals change nothing",
     translate: (value) => {
       const isAll = value.kind === "array" && value.items.some((item) => item.kind === "string" && item.value === "*");
       return value.kind === "array" && !isAll ? [["includeTools", value]] : [];
     },
   },
   auth: {
-    dialects: ["cursor"],
-    effect: "`oauth` with `clientId`, `clientSecret` and `scopes`",
-    translate: (value) => renamed(value, { CLIENT_ID: "clientId", CLIENT_SECRET: "clientSecret" }),
+    dialects: ["cursor", "copilot"],
+    effect: "`oauth` with `clientId`, `clientSecret`, `scopes` and `callbackPort`; `true` changes nothing",
+    translate: (value) =>
+      value.kind === "boolean"
+        ? []
+        : renamed(value, { CLIENT_ID: "clientId", CLIENT_SECRET: "clientSecret", redirectPort: "callbackPort" }),
+  },
+  oauthClientId: {
+    dialects: ["copilot"],
+    effect: "the client id of `oauth`",
+    translate: (value) => [["oauth", object([["clientId", value]], value)]],
+  },
+  oauthScopes: {
+    dialects: ["copilot"],
+    effect: "the scopes of `oauth`",
+    translate: (value) => [["oauth", object([["scopes", value]], value)]],
+  },
+  requestInit: {
+    dialects: ["vscode"],
+    effect: "its `headers`, in the files of Copilot for JetBrains",
+    translate: (value) => (value.kind === "object" ? membersOf(value, { headers: "headers" }) : undefined),
   },
   scopes: {
     dialects: ["codex"],
@@ -138,6 +156,12 @@ export const foreignFields: Readonly<Record<string, ForeignField>> = {
   supports_parallel_tool_calls: { dialects: ["codex"], effect: "calls are always parallel" },
   experimental_environment: { dialects: ["codex"], effect: "servers run on this machine" },
   name: { dialects: ["codex"], field: "title", effect: "the same as `title`" },
+  displayName: { dialects: ["copilot"], field: "title", effect: "the same as `title`" },
+  oauthPublicClient: { dialects: ["copilot"], effect: "a client without a secret is public" },
+  oauthGrantType: { dialects: ["copilot"], effect: "a grant without a user is set in your own OAuth settings" },
+  oidc: { dialects: ["copilot"], effect: "for GitHub's own tokens alone" },
+  filterMapping: { dialects: ["copilot"], effect: "for GitHub Copilot alone" },
+  deferTools: { dialects: ["copilot"], effect: "for GitHub Copilot alone" },
 };
 
 /** Spellings of `type` that other programs use. */

@@ -16,6 +16,8 @@ export const dialectFiles: readonly (readonly [dialect: DialectName, fixture: st
   ["zed", "zed.json", "zed/settings.json"],
   ["opencode", "opencode.jsonc", ".opencode/opencode.jsonc"],
   ["opencode", "opencode-2.jsonc", "opencode.jsonc"],
+  ["copilot", "copilot.json", ".copilot/mcp-config.json"],
+  ["amp", "amp.json", "amp/settings.json"],
   ["mcp-json", "mcp-json.json", "mcp.json"],
 ];
 

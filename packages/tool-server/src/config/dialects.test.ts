@@ -7,6 +7,7 @@ import { dialectFiles, dialectFixture } from "./dialects.test.helper.js";
 import type { Entry, NetworkEntry, StdioEntry } from "./entry.js";
 import { type Configuration, parseConfiguration } from "./parse-configuration.js";
 import { resolveEntry, substituteEntry } from "./substitute-entry.js";
+import { variablesOf } from "./template.js";
 
 /** All fields of both kinds of entries. */
 type AnyEntry = Omit<NetworkEntry, "type"> & Omit<StdioEntry, "type"> & Pick<Entry, "type">;
@@ -138,6 +139,31 @@ describe("the fields of a program", () => {
       callbackHost: { template: { text: "localhost" } },
       callbackPort: 3118,
     });
+  });
+
+  test("[TS-D-DIALECT-2] translates what GitHub Copilot writes in another way", () => {
+    for (const file of [undefined, "/home/me/.copilot/mcp-config.json"]) {
+      const copilot = parseConfiguration(dialectFixture("copilot.json"), { file });
+      expect(entryOf(copilot, "playwright")).toMatchObject({ type: "stdio", tools: { include: undefined } });
+      expect(entryOf(copilot, "context7").tools?.include).toEqual(["add", "resolve-library-id"]);
+      expect(entryOf(copilot, "tracker")).toMatchObject({
+        oauth: {
+          clientId: { template: { text: "copilot" } },
+          scopes: [{ template: { text: "tools:read" } }],
+          callbackPort: 19_876,
+        },
+      });
+      expect(copilot.findings.filter(({ severity }) => severity !== "note")).toEqual([]);
+      const { env } = entryOf(copilot, "playwright");
+      expect(env.flatMap(({ template }) => variablesOf(template)).map(({ name }) => name)).toEqual([
+        "COPILOT_KEY",
+        "COPILOT_MODE",
+      ]);
+    }
+    const headers = { "X-Mode": "a" };
+    expect(oneEntry({ url: "https://a.example", requestInit: { headers } }).headers).toMatchObject([
+      { name: "X-Mode", template: { text: "a" } },
+    ]);
   });
 
   test("[TS-D-DIALECT-2] translates what opencode writes in another way", () => {

@@ -14,6 +14,8 @@ export type DialectName =
   | "codex"
   | "zed"
   | "opencode"
+  | "copilot"
+  | "amp"
   | "mcp-json"
   | "server-json";
 
@@ -116,6 +118,22 @@ export const dialects: readonly Dialect[] = [
   },
   {
     ...common,
+    name: "copilot",
+    title: "GitHub Copilot CLI",
+    file: /(?:^|\/)mcp-config\.json$/,
+    markers: ["oauthClientId", "oauthScopes", "filterMapping"],
+    variables: "shell",
+    types: { local: "stdio" },
+  },
+  {
+    ...common,
+    name: "amp",
+    title: "Amp",
+    container: ["amp.mcpServers"],
+    file: /(?:^|\/)\.?amp\/settings\.jsonc?$/,
+  },
+  {
+    ...common,
     name: "mcp-json",
     title: "mcp.json (draft SEP-2633)",
     container: [],
@@ -148,13 +166,20 @@ export function looksLikeToml(text: string): boolean {
   return !/^\ufeff?\s*\{/.test(text) && /^[ \t]*\[[ \t]*mcp_servers[ \t]*[.\]]/m.test(text);
 }
 
-/** The dialect of one entry, by the fields or the `type` that only this dialect has; undefined if it has none of them. */
-export function dialectOfEntry(value: JsonNode): DialectName | undefined {
+/**
+ * The dialect of one entry, by the fields or the `type` that only this dialect has; undefined if it has none of them. `container` is the
+ * first key of the object that it is in.
+ */
+export function dialectOfEntry(value: JsonNode, container: string | number | undefined): DialectName | undefined {
   if (value.kind !== "object") return undefined;
   const keys = new Set(value.members.map(({ key }) => key));
   const type = value.members.find(({ key }) => key === "type")?.value;
-  const hasType = (types: object): boolean => type?.kind === "string" && Object.hasOwn(types, type.value);
-  return dialects.find(({ markers, types = {} }) => markers.some((marker) => keys.has(marker)) || hasType(types))?.name;
+  const hasType = ({ types = {} }: Dialect): boolean => type?.kind === "string" && Object.hasOwn(types, type.value);
+  const found =
+    dialects.find(({ markers }) => markers.some((marker) => keys.has(marker))) ??
+    dialects.find((dialect) => hasType(dialect) && dialect.container[0] === container) ??
+    dialects.find(hasType);
+  return found?.name;
 }
 
 /** Whether the root is a `server.json`: it describes one server, by its packages and remotes. */

@@ -116,7 +116,7 @@ export function findServers(root: JsonObjectNode, file: string | undefined, repo
     });
   });
   const byContainer = dialects.find(({ container }) => container.join() === first.path.join())?.name ?? "vscode";
-  const ofEntries = members.map(({ member }) => dialectOfEntry(member.value)).find((name) => name !== undefined);
+  const ofEntries = members.map(({ member, path }) => dialectOfEntry(member.value, path[0])).find(Boolean);
   // Several programs use these objects.
   const isPlain = first.path[0] === "mcpServers" || first.path.length > 1;
   return {
@@ -149,7 +149,9 @@ function dialectOfTop(members: readonly JsonMember[]): DialectName {
           (field.key === "type" && field.value.kind === "string" && field.value.value === "streamable-http"),
       ),
   );
-  return isDraft ? "mcp-json" : (members.map(({ value }) => dialectOfEntry(value)).find(Boolean) ?? "claude-code");
+  return isDraft
+    ? "mcp-json"
+    : (members.map(({ value }) => dialectOfEntry(value, undefined)).find(Boolean) ?? "claude-code");
 }
 
 /** Whether the `mcp` object of a program has its settings, such as `servers` or `allowed`, instead of servers. */

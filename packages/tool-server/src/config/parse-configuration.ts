@@ -62,7 +62,7 @@ export function parseConfiguration(text: string, options: ParseConfigurationOpti
     const place = placeDuplicates(root, servers, problems);
     for (const problem of problems.filter(isDuplicate)) reportProblem(problem, place(problem));
     for (const { member, path } of servers.members) {
-      const own = dialectOfFile(file) ?? dialectOfEntry(member.value) ?? servers.entryDialect;
+      const own = dialectOfFile(file) ?? dialectOfEntry(member.value, path[0]) ?? servers.entryDialect;
       const context = { dialect: own, inputs, report, file };
       const entry = parseEntry(member, path, context);
       if (entry === undefined) continue;
