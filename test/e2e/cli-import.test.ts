@@ -150,6 +150,47 @@ enabled = false
   });
 });
 
+test("[TS-D-CLI-7] import reads the file of opencode, and writes its servers in the format of .mcp.json", async () => {
+  const file = write(
+    ".config/opencode/opencode.jsonc",
+    JSON.stringify({
+      $schema: "https://opencode.ai/config.json",
+      model: "m",
+      mcp: {
+        local: { type: "local", command: ["local", "--fast"], environment: { KEY: "{env:LOCAL_KEY}" }, enabled: false },
+        remote: {
+          type: "remote",
+          url: "https://remote.example/mcp",
+          oauth: { clientId: "{env:CLIENT}", scope: "read write" },
+        },
+        token: {
+          type: "remote",
+          url: "https://token.example/mcp",
+          headers: { Authorization: "Bearer {file:~/.token}" },
+          oauth: { client_id: "a", client_secret: secret },
+        },
+        jira: { enabled: true },
+      },
+    }).replace("{", "{ // mine\n"),
+  );
+  const { code, stdout } = await run(["import", "opencode", "--yes"]);
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("Added local, remote to ") });
+  expect(stdout).toMatch(/^opencode +token +oauth.client_secret contains a secret/m);
+  expect(written()).toEqual({
+    local: { command: "local", args: ["--fast"], env: { KEY: "${LOCAL_KEY}" }, disabled: true },
+    remote: {
+      type: "http",
+      url: "https://remote.example/mcp",
+      oauth: { clientId: "${CLIENT}", scopes: ["read", "write"] },
+    },
+  });
+  writeFileSync(file, readFileSync(file, "utf8").replace(/,"oauth":\{"client_id.*?\}/, ""));
+  expect((await run(["import", "opencode", "--yes"])).code).toBe(0);
+  expect(written()).toMatchObject({
+    token: { headers: { Authorization: { command: ["cat", "${userHome}/.token"], prefix: "Bearer " } } },
+  });
+});
+
 test("import keeps the settings of a server that clients share with our format", async () => {
   const gem = { httpUrl: "https://gem.example/mcp", excludeTools: ["delete"], timeout: 5000, description: "Gems" };
   write(".gemini/settings.json", { mcpServers: { gem } });

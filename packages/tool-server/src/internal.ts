@@ -16,6 +16,7 @@ export { configurationFileAt } from "./config/configuration-file.js";
 export { readReadme } from "./config/documentation.js";
 export { readVariables } from "./config/env-file.js";
 export { decodeHeaderText, encodeHeaderText } from "./config/headers.js";
+export { mapOAuthSettings } from "./config/oauth-settings.js";
 export { variableValue } from "./config/substitute-entry.js";
 export { inputPrefix } from "./config/template.js";
 export { usesOAuth, whyNoOAuth } from "./config/variable-uses.js";

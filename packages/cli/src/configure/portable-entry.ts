@@ -6,6 +6,7 @@ import {
   type SecretCommand,
   type TemplateField,
 } from "@wirescope/tool-server/config";
+import { mapOAuthSettings } from "@wirescope/tool-server/internal";
 
 /** An entry in the format of `.mcp.json`, or why it cannot be written. */
 export type PortableEntry =
@@ -50,7 +51,7 @@ export function toPortableEntry(entry: Entry, findings: readonly Finding[]): Por
   return { entry: written, variables: [...variables] };
 }
 
-/** The text with variables in our syntax: other programs write `${env:NAME}` or `$NAME`. */
+/** The text with variables in our syntax: other programs write `${env:NAME}`, `$NAME` or `{env:NAME}`. */
 function textOf({ template }: TemplateField): string {
   return template.parts
     .map((part) => {
@@ -80,11 +81,10 @@ function helperOf(entry: Exclude<Entry, { readonly type: "stdio" }>): Record<str
 
 function otherFieldsOf(entry: Entry): Record<string, unknown> {
   const { description, isDisabled, tools, callTimeoutMs, connectTimeoutMs } = entry;
-  const { oauth } = entry.written as Readonly<Record<string, unknown>>;
   const fields = {
     cwd: entry.type === "stdio" && entry.cwd ? textOf(entry.cwd) : undefined,
     envFile: entry.type === "stdio" && entry.envFile ? textOf(entry.envFile) : undefined,
-    oauth: isOAuth(oauth) ? oauth : undefined,
+    oauth: oauthOf(entry),
     timeout: callTimeoutMs,
     connectTimeout: connectTimeoutMs,
     includeTools: tools.include,
@@ -95,7 +95,13 @@ function otherFieldsOf(entry: Entry): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** OAuth settings with a client secret are not copied. */
-function isOAuth(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !("clientSecret" in value);
+/** The OAuth settings in our spelling. Those with a client secret are not copied. */
+function oauthOf(entry: Entry): Record<string, unknown> | undefined {
+  if (entry.type === "stdio" || entry.oauth === undefined || entry.oauth.clientSecret !== undefined) return undefined;
+  if (entry.secretCommands.some(({ target }) => target === "clientSecret")) return undefined;
+  const { authorizeParameters, ...settings } = mapOAuthSettings(entry.oauth, textOf);
+  return {
+    ...settings,
+    ...(authorizeParameters && { authorizeParameters: Object.fromEntries(authorizeParameters) }),
+  };
 }

@@ -6,7 +6,7 @@ import { readJsoncMember } from "../jsonc/edit-jsonc.js";
 import { formatJson, jsonOf } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
 import { UsageError } from "../usage-error.js";
-import { type EntryFields, httpEntry, stdioEntry, withEntry, withoutEntry } from "./client-entry.js";
+import { type EntryFields, entryPath, httpEntry, stdioEntry, withEntry, withoutEntry } from "./client-entry.js";
 import { type ClientFile, makePrivate, readClientFile, replaceClientFile } from "./client-file.js";
 import type { McpClient, Scope, UserEnvironment } from "./clients.js";
 import { assertNotItself, gatewayCommand } from "./gateway-command.js";
@@ -42,7 +42,6 @@ export async function changeClientFile(
   const scope: Scope = values.scope === "project" ? "project" : "user";
   const named = client.files(environment)[scope];
   if (named === undefined) throw new UsageError(`${client.title} has no known project file. Use --scope user.`);
-  const path = [client.container, name];
   const project = scope === "project" ? environment.directory : undefined;
   const { path: target } = await readClientFile(named, project);
   const wanted = values.remove ? removal : await changeOf(client, scope, values, { io, environment, target });
@@ -51,6 +50,7 @@ export async function changeClientFile(
 
   for (let round = 0; round < maxRounds; round += 1) {
     const file = await readClientFile(named, project);
+    const path = entryPath(client, file.text, name);
     const after = wanted.entry === undefined ? withoutEntry(file.text, path) : withEntry(file.text, path, wanted.entry);
     const had = readJsoncMember(file.text, path) !== undefined;
     const change = after === file.text ? "none" : wanted.entry === undefined ? "removed" : had ? "changed" : "added";

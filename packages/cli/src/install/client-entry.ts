@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { shellWord } from "@wirescope/tool-server/internal/command-line";
 import { readJsoncMember, removeJsoncMember, setJsoncMember } from "../jsonc/edit-jsonc.js";
-import type { McpClient, UserEnvironment } from "./clients.js";
-import type { CommandLine } from "./gateway-command.js";
+import type { CommandLine, McpClient, UserEnvironment } from "./clients.js";
 
 /** The fields of an entry that say how to reach the gateway. */
 export type EntryFields = Readonly<Record<string, unknown>>;
@@ -11,8 +10,13 @@ export type EntryFields = Readonly<Record<string, unknown>>;
 const reachFields = ["type", "command", "args", "url", "httpUrl", "serverUrl", "headers"] as const;
 
 /** The entry by which a client starts the gateway. */
-export function stdioEntry({ needsType }: Pick<McpClient, "needsType">, { command, args }: CommandLine): EntryFields {
-  return { ...(needsType ? { type: "stdio" } : {}), command, args };
+export function stdioEntry(client: Pick<McpClient, "stdio">, { command, args }: CommandLine): EntryFields {
+  return client.stdio?.({ command, args }) ?? { command, args };
+}
+
+/** The path of an entry in a client's file with this text. Throws a JsoncError. */
+export function entryPath(client: McpClient, text: string, name: string): readonly string[] {
+  return [...(client.containerIn?.(text) ?? [client.container]), name];
 }
 
 /** The entry by which a client connects to the running gateway. */

@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { Io } from "../io.js";
+import { readJsoncMember } from "../jsonc/edit-jsonc.js";
 
 /** The environment that determines the paths of configuration files. */
 export interface UserEnvironment {
@@ -8,6 +10,12 @@ export interface UserEnvironment {
   readonly home: string;
   /** The directory of the project: the current one. */
   readonly directory: string;
+}
+
+/** A program and its arguments. */
+export interface CommandLine {
+  readonly command: string;
+  readonly args: readonly string[];
 }
 
 export type Scope = "user" | "project";
@@ -24,13 +32,21 @@ export interface McpClient {
   installPaths(environment: UserEnvironment): readonly string[];
   /** Its commands: if one of them is on the PATH, the client is installed. */
   readonly commands: readonly string[];
-  /** Whether a stdio entry has a `type`. */
-  readonly needsType?: true;
+  /** The keys above the entries in a file with this text. Default: `container`. Throws a JsoncError. */
+  readonly containerIn?: (text: string) => readonly string[];
+  /** The fields of an entry that starts a program. Default: `command` and `args`. */
+  readonly stdio?: (command: CommandLine) => Readonly<Record<string, unknown>>;
   /** The fields of an entry for a URL, in addition to `headers`; undefined if it has no known way to send headers. */
   readonly http?: (url: string) => Readonly<Record<string, string>>;
   /** How to make it apply the change. */
   readonly next: string;
 }
+
+const typedStdio = ({ command, args }: CommandLine): Readonly<Record<string, unknown>> => ({
+  type: "stdio",
+  command,
+  args,
+});
 
 /** Every client whose file we know how to change. */
 export const mcpClients: readonly McpClient[] = [
@@ -44,7 +60,7 @@ export const mcpClients: readonly McpClient[] = [
     }),
     installPaths: ({ env, home }) => [join(env.CLAUDE_CONFIG_DIR || home, ".claude.json"), join(home, ".claude")],
     commands: ["claude"],
-    needsType: true,
+    stdio: typedStdio,
     http: (url) => ({ type: "http", url }),
     next: "Start a new Claude Code session; /mcp shows it.",
   },
@@ -80,7 +96,7 @@ export const mcpClients: readonly McpClient[] = [
     }),
     installPaths: (environment) => [join(settingsFolder(environment), "Code")],
     commands: ["code"],
-    needsType: true,
+    stdio: typedStdio,
     http: (url) => ({ type: "http", url }),
     next: 'Run "MCP: List Servers" in VS Code and start it there.',
   },
@@ -118,6 +134,21 @@ export const mcpClients: readonly McpClient[] = [
     next: "Start Gemini CLI again; /mcp shows it.",
   },
   {
+    id: "opencode",
+    title: "opencode",
+    container: "mcp",
+    containerIn: opencodeContainer,
+    files: (environment) => ({
+      user: opencodeFile(opencodeFolder(environment)),
+      project: opencodeFile(environment.directory),
+    }),
+    installPaths: (environment) => [opencodeFolder(environment), join(environment.home, ".opencode")],
+    commands: ["opencode"],
+    stdio: ({ command, args }) => ({ type: "local", command: [command, ...args] }),
+    http: (url) => ({ type: "remote", url }),
+    next: "Start opencode again; opencode mcp list shows it.",
+  },
+  {
     id: "cline",
     title: "Cline",
     container: "mcpServers",
@@ -143,4 +174,22 @@ function zedFolder(environment: UserEnvironment): string {
   return environment.platform === "darwin"
     ? join(environment.home, ".config", "zed")
     : join(settingsFolder(environment), "zed");
+}
+
+/** opencode uses the same folder on every platform. */
+function opencodeFolder(environment: UserEnvironment): string {
+  return join(settingsFolder({ ...environment, platform: "linux" }), "opencode");
+}
+
+/** The file of opencode in a folder: the one that exists, else `opencode.json`. */
+function opencodeFile(folder: string): string {
+  const [json, jsonc] = [join(folder, "opencode.json"), join(folder, "opencode.jsonc")];
+  return !existsSync(json) && existsSync(jsonc) ? jsonc : json;
+}
+
+/** Version 2 has `mcp.servers`, and also reads the form of version 1, in which a server may be called "servers". */
+function opencodeContainer(text: string): readonly string[] {
+  const servers = readJsoncMember(text, ["mcp", "servers"]);
+  const isSecond = typeof servers === "object" && servers !== null && typeof Object(servers).type !== "string";
+  return isSecond ? ["mcp", "servers"] : ["mcp"];
 }

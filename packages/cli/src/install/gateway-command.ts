@@ -7,7 +7,7 @@ import { isOnPath } from "../program.js";
 import { asUsageError } from "../tool-server/loaded-configuration.js";
 import { UsageError } from "../usage-error.js";
 import { packageRoot } from "../version.js";
-import type { UserEnvironment } from "./clients.js";
+import type { CommandLine, UserEnvironment } from "./clients.js";
 import type { InstallValues } from "./install-options.js";
 
 /** How a client starts the gateway, and the configurations that it reads. */
@@ -51,12 +51,6 @@ export async function assertNotItself(target: string, configurations: readonly s
     `${target} is the configuration of the gateway, so the gateway would start itself. Move its servers to another file, such as ` +
       `${resolve(dirname(target), "servers.mcp.json")}, and pass it with --config; or use --scope user.`,
   );
-}
-
-/** A program and its arguments. */
-export interface CommandLine {
-  readonly command: string;
-  readonly args: readonly string[];
 }
 
 /**

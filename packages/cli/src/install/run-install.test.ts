@@ -18,6 +18,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest"
 import { announceGateway } from "../gateway-file.js";
 import { serveProvingGateway } from "../gateway-file.test.helper.js";
 import type { Io } from "../io.js";
+import { readJsoncMember } from "../jsonc/edit-jsonc.js";
 import { parseOptions } from "../options.js";
 import { UsageError } from "../usage-error.js";
 import type { UserEnvironment } from "./clients.js";
@@ -79,6 +80,7 @@ describe("the entry", () => {
   const ours = expect.stringMatching(/packages\/cli\/bin\/wirescope\.js$/);
   const typed = (): object => ({ type: "stdio", command: process.execPath, args: [ours, ...gateway()] });
   const plain = (): object => ({ command: process.execPath, args: [ours, ...gateway()] });
+  const local = (): object => ({ type: "local", command: [process.execPath, ours, ...gateway()] });
 
   test.each([
     ["claude-code", "linux", ".claude.json", "mcpServers", typed],
@@ -93,6 +95,9 @@ describe("the entry", () => {
     ["zed", "linux", ".config/zed/settings.json", "context_servers", plain],
     ["zed", "darwin", ".config/zed/settings.json", "context_servers", plain],
     ["gemini", "linux", ".gemini/settings.json", "mcpServers", plain],
+    ["opencode", "linux", ".config/opencode/opencode.json", "mcp", local],
+    ["opencode", "darwin", ".config/opencode/opencode.json", "mcp", local],
+    ["opencode", "win32", ".config/opencode/opencode.json", "mcp", local],
     ["cline", "linux", ".cline/data/settings/cline_mcp_settings.json", "mcpServers", plain],
   ] as const)("writes the entry of %s on %s to ~/%s, in %s", async (client, platform, file, key, entry) => {
     const { code } = await install([client, "--yes"], { environment: { platform } });
@@ -104,6 +109,7 @@ describe("the entry", () => {
     ["cursor", ".cursor/mcp.json"],
     ["vscode", ".vscode/mcp.json"],
     ["gemini", ".gemini/settings.json"],
+    ["opencode", "opencode.json"],
   ])("writes the entry of %s to %s of the project on request", async (client, file) => {
     const { code, stdout } = await install([client, "--scope", "project", "--yes"]);
     expect(code).toBe(0);
@@ -129,6 +135,29 @@ describe("the entry", () => {
       ...["up", "--stdio", "--config", configuration, "--env-file", env, "--profile", "work", "--vault", "file"],
     ]);
   });
+
+  test.each([
+    [
+      "version 2",
+      '"servers": {\n      // mine\n      "a": { "type": "local", "command": ["a"] }\n    }',
+      ["mcp", "servers"],
+    ],
+    ["a server called servers", '"servers": { "type": "local", "command": ["a"] } // mine', ["mcp"]],
+  ])(
+    "writes to the opencode.jsonc that exists, next to its servers, and keeps its comments: %s",
+    async (_, servers, keys) => {
+      const file = join(environment.home, ".config", "opencode", "opencode.jsonc");
+      const text = `{\n  // mine\n  "mcp": {\n    ${servers}\n  }\n}\n`;
+      write(file, text);
+      expect((await install(["opencode", "--yes"])).code).toBe(0);
+      expect(readJsoncMember(read(file), [...keys, "wirescope"])).toEqual(local());
+      expect(read(file).match(/\/\/ mine/g)).toEqual(text.match(/\/\/ mine/g));
+      expect(readdirSync(dirname(file))).toEqual(["opencode.jsonc"]);
+      expect((await install([])).stdout).toMatch(/^opencode +opencode +found +installed \(user\) /m);
+      expect((await install(["opencode", "--remove", "--yes"])).code).toBe(0);
+      expect(read(file)).toBe(text);
+    },
+  );
 
   test("keeps fields that the user added to the entry", async () => {
     write(cursor, '{"mcpServers": {"wirescope": {"url": "http://old", "env": {"A": "b"}, "disabled": true}}}');
@@ -307,6 +336,7 @@ describe("with --http", () => {
     ["windsurf", ".codeium/windsurf/mcp_config.json", "mcpServers", { serverUrl: running.endpoint, headers }],
     ["zed", ".config/zed/settings.json", "context_servers", { url: running.endpoint, headers }],
     ["gemini", ".gemini/settings.json", "mcpServers", { httpUrl: running.endpoint, headers }],
+    ["opencode", ".config/opencode/opencode.json", "mcp", { type: "remote", url: running.endpoint, headers }],
   ])(
     "writes url and token for %s to a file that only its owner can read, and prints no token",
     async (id, file, key, entry) => {

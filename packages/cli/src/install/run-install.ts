@@ -13,7 +13,7 @@ import { wrap } from "../output/text-layout.js";
 import { isOnPath } from "../program.js";
 import { UsageError } from "../usage-error.js";
 import { changeClientFile, type InstallContext } from "./change-client-file.js";
-import { manualClients, snippetFor } from "./client-entry.js";
+import { entryPath, manualClients, snippetFor } from "./client-entry.js";
 import { ClientFileError, readClientFile } from "./client-file.js";
 import { type McpClient, mcpClients, type Scope, type UserEnvironment } from "./clients.js";
 import { gatewayCommand } from "./gateway-command.js";
@@ -167,7 +167,7 @@ async function rowOf(client: McpClient, name: string, environment: UserEnvironme
   for (const [scope, file] of Object.entries(client.files(environment)) as [Scope, string][]) {
     try {
       const { text } = await readClientFile(file);
-      if (readJsoncMember(text, [client.container, name]) !== undefined) installed.push(scope);
+      if (readJsoncMember(text, entryPath(client, text, name)) !== undefined) installed.push(scope);
     } catch (error) {
       problem = `${file}: ${error instanceof Error ? error.message : String(error)}`;
     }

@@ -53,6 +53,7 @@ export {
   type Variables,
 } from "./substitute-entry.js";
 export {
+  type MalformedReference,
   parseTemplate,
   type Template,
   type TemplatePart,
