@@ -33,7 +33,8 @@ export const importCommand: Command = defineCommand(
     parameters: ["[client]"],
     options: importOptions,
     notes: [
-      "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, zed, gemini, opencode, cline, roo, codex; all by default.",
+      "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, zed, gemini, opencode, copilot, amp, cline,",
+      "roo, codex; all by default.",
       "It asks before it writes, and changes no file of a client. Secrets are not copied, but replaced by variables.",
       "Imported servers are not approved yet. With --reference the gateway reads the files of the clients, and reloads them when",
       "they change; their paths are stored in wirescope/gateway.json.",

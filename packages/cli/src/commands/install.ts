@@ -9,7 +9,7 @@ export const installCommand: Command = defineCommand(
     parameters: ["[client]"],
     options: installOptions,
     notes: [
-      "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, zed, gemini, opencode, cline; codex and other print",
+      "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, zed, gemini, opencode, copilot, amp, cline; codex and other print",
       "an entry to add by hand. install shows the change and asks before writing; it changes nothing else in the file. The",
       "entry runs wirescope up --stdio, which connects to the running gateway of this configuration or starts one, and",
       "contains no secret; with --http it contains the token of the running gateway.",

@@ -37,7 +37,7 @@ export interface McpClient {
   /** The fields of an entry that starts a program. Default: `command` and `args`. */
   readonly stdio?: (command: CommandLine) => Readonly<Record<string, unknown>>;
   /** The fields of an entry for a URL, in addition to `headers`; undefined if it has no known way to send headers. */
-  readonly http?: (url: string) => Readonly<Record<string, string>>;
+  readonly http?: (url: string) => Readonly<Record<string, unknown>>;
   /** How to make it apply the change. */
   readonly next: string;
 }
@@ -149,6 +149,30 @@ export const mcpClients: readonly McpClient[] = [
     next: "Start opencode again; opencode mcp list shows it.",
   },
   {
+    id: "copilot",
+    title: "GitHub Copilot CLI",
+    container: "mcpServers",
+    files: (environment) => ({ user: join(copilotFolder(environment), "mcp-config.json") }),
+    installPaths: (environment) => [copilotFolder(environment)],
+    commands: ["copilot"],
+    stdio: ({ command, args }) => ({ type: "local", command, args, tools: ["*"] }),
+    http: (url) => ({ type: "http", url, tools: ["*"] }),
+    next: "Start Copilot CLI again; /mcp show lists it.",
+  },
+  {
+    id: "amp",
+    title: "Amp",
+    container: "amp.mcpServers",
+    files: ({ home, directory }) => ({
+      user: join(home, ".config", "amp", "settings.json"),
+      project: join(directory, ".amp", "settings.json"),
+    }),
+    installPaths: ({ home }) => [join(home, ".config", "amp")],
+    commands: ["amp"],
+    http: (url) => ({ url }),
+    next: "Start Amp again; amp mcp list shows it.",
+  },
+  {
     id: "cline",
     title: "Cline",
     container: "mcpServers",
@@ -174,6 +198,10 @@ function zedFolder(environment: UserEnvironment): string {
   return environment.platform === "darwin"
     ? join(environment.home, ".config", "zed")
     : join(settingsFolder(environment), "zed");
+}
+
+function copilotFolder({ env, home }: UserEnvironment): string {
+  return env.COPILOT_HOME || join(home, ".copilot");
 }
 
 /** opencode uses the same folder on every platform. */

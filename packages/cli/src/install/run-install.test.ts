@@ -80,6 +80,7 @@ describe("the entry", () => {
   const ours = expect.stringMatching(/packages\/cli\/bin\/wirescope\.js$/);
   const typed = (): object => ({ type: "stdio", command: process.execPath, args: [ours, ...gateway()] });
   const plain = (): object => ({ command: process.execPath, args: [ours, ...gateway()] });
+  const copilot = (): object => ({ ...plain(), type: "local", tools: ["*"] });
   const local = (): object => ({ type: "local", command: [process.execPath, ours, ...gateway()] });
 
   test.each([
@@ -98,6 +99,8 @@ describe("the entry", () => {
     ["opencode", "linux", ".config/opencode/opencode.json", "mcp", local],
     ["opencode", "darwin", ".config/opencode/opencode.json", "mcp", local],
     ["opencode", "win32", ".config/opencode/opencode.json", "mcp", local],
+    ["copilot", "linux", ".copilot/mcp-config.json", "mcpServers", copilot],
+    ["amp", "win32", ".config/amp/settings.json", "amp.mcpServers", plain],
     ["cline", "linux", ".cline/data/settings/cline_mcp_settings.json", "mcpServers", plain],
   ] as const)("writes the entry of %s on %s to ~/%s, in %s", async (client, platform, file, key, entry) => {
     const { code } = await install([client, "--yes"], { environment: { platform } });
@@ -110,6 +113,7 @@ describe("the entry", () => {
     ["vscode", ".vscode/mcp.json"],
     ["gemini", ".gemini/settings.json"],
     ["opencode", "opencode.json"],
+    ["amp", ".amp/settings.json"],
   ])("writes the entry of %s to %s of the project on request", async (client, file) => {
     const { code, stdout } = await install([client, "--scope", "project", "--yes"]);
     expect(code).toBe(0);
@@ -337,6 +341,13 @@ describe("with --http", () => {
     ["zed", ".config/zed/settings.json", "context_servers", { url: running.endpoint, headers }],
     ["gemini", ".gemini/settings.json", "mcpServers", { httpUrl: running.endpoint, headers }],
     ["opencode", ".config/opencode/opencode.json", "mcp", { type: "remote", url: running.endpoint, headers }],
+    [
+      "copilot",
+      ".copilot/mcp-config.json",
+      "mcpServers",
+      { type: "http", url: running.endpoint, tools: ["*"], headers },
+    ],
+    ["amp", ".config/amp/settings.json", "amp.mcpServers", { url: running.endpoint, headers }],
   ])(
     "writes url and token for %s to a file that only its owner can read, and prints no token",
     async (id, file, key, entry) => {
