@@ -28,7 +28,7 @@ export function toPortableEntry(entry: Entry, findings: readonly Finding[]): Por
     const text = textOf(field);
     if (secret === undefined) return text;
     secrets.delete(key);
-    const variable = /\$\{(\w+)\}/.exec(secret.fix)?.[1] ?? "TOKEN";
+    const variable = secret.suggested?.variable ?? "TOKEN";
     variables.add(variable);
     const scheme = /^headers\.authorization$/i.test(field.field) ? /^(\w+) /.exec(text)?.[0] : undefined;
     return `${scheme ?? ""}\${${variable}}`;

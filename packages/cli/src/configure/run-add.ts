@@ -1,7 +1,7 @@
 import { dirname, relative } from "node:path";
 import { printableText } from "@wirescope/channelz/internal";
 import { notTrusted, ToolServerError } from "@wirescope/tool-server";
-import type { Configuration } from "@wirescope/tool-server/config";
+import type { Configuration, Finding } from "@wirescope/tool-server/config";
 import { readVariables, usesOAuth } from "@wirescope/tool-server/internal";
 import { commandLine, setServerOptions, shellWord } from "@wirescope/tool-server/internal/command-line";
 import { exitCode } from "../failure.js";
@@ -41,7 +41,7 @@ export async function runAdd(name: string, server: AdHocServer, values: AddValue
       const problems = problemsOf(configuration, name);
       const wrong = problems.find(({ severity }) => severity === "error");
       if (wrong !== undefined) {
-        throw new UsageError(`${wrong.message} Nothing was written.`, { next: adviceFor(wrong.fix, server) });
+        throw new UsageError(`${wrong.message} Nothing was written.`, { next: adviceFor(wrong, server) });
       }
       for (const { message, fix } of problems) io.stderr.write(`wirescope: ${printableText(`${message} ${fix}`)}\n`);
       const isWritten = !values["dry-run"] && (await replaceClientFile(file, text, false));
@@ -90,8 +90,7 @@ function entryOf({ entry }: AdHocServer, { type }: AddValues): Readonly<Record<s
 }
 
 /** A literal secret is the usual mistake. The single quotes keep the shell from expanding the variable. */
-function adviceFor(fix: string, { entry }: AdHocServer): string {
-  const variable = /\$\{(\w+)\}/.exec(fix)?.[1];
+function adviceFor({ fix, suggested: { variable } = {} }: Finding, { entry }: AdHocServer): string {
   if (variable === undefined) return fix;
   const option =
     "command" in entry ? `--env 'NAME=\${${variable}}'` : `--header 'Authorization: Bearer \${${variable}}'`;

@@ -24,6 +24,7 @@ export function checkSecrets(entry: Entry, report: Report): string[] {
       what,
       `Write \${${variable}} instead, set ${variable} in the environment, and replace the secret, because everyone with access to the file has it. ` +
         `If it is not a secret, write \${${notSecretVariable}:-…} with the value as the default.`,
+      { variable },
     );
   };
   const byShape = (field: TemplateField, variable: string, isGuessSure: boolean): void => {

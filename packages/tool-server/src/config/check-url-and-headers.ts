@@ -170,7 +170,8 @@ function checkAuthorization(field: NamedField, report: Report): Severity | undef
     return "warning";
   }
   const variable = variablesOf(field.template)[0]?.name;
-  const reference = `\${${variable ?? "API_TOKEN"}}`;
+  const suggested = variable ?? "API_TOKEN";
+  const reference = `\${${suggested}}`;
   const [, scheme, gap, rest] = /^\s*(bearer|basic)(\s*)(.*)$/is.exec(text) ?? [];
   if (scheme === undefined) {
     report(
@@ -179,6 +180,7 @@ function checkAuthorization(field: NamedField, report: Report): Severity | undef
       field,
       "Authorization has no scheme; servers reject a bare token.",
       `Write "Bearer ${reference}", "Basic ${reference}" if it is the base64 of user:password, or use the scheme that the server documents.`,
+      { variable: suggested, write: `"Bearer ${reference}"` },
     );
     return "error";
   }
@@ -191,6 +193,7 @@ function checkAuthorization(field: NamedField, report: Report): Severity | undef
         : `The scheme should be written ${proper}.`;
   const isOnlyCase = rest !== "" && gap === " " && text.startsWith(scheme);
   const severity = isOnlyCase ? "warning" : "error";
-  report("authorization-scheme", severity, field, message, `Write "${proper} ${reference}".`);
+  const write = `"${proper} ${reference}"`;
+  report("authorization-scheme", severity, field, message, `Write ${write}.`, { variable: suggested, write });
   return severity;
 }

@@ -26,6 +26,16 @@ export interface Finding extends Position {
   readonly variable?: string | undefined;
   /** The file that line and column refer to, if it is not the configuration. */
   readonly file?: string | undefined;
+  /** The parts of the fix, for programs. */
+  readonly suggested?: Suggestion | undefined;
+}
+
+/** What a fix suggests. */
+export interface Suggestion {
+  /** The variable for a value that is written into the file. */
+  readonly variable?: string | undefined;
+  /** What to write at the position, as JSON. */
+  readonly write?: string | undefined;
 }
 
 /** The position that a finding is reported at. */
@@ -43,6 +53,7 @@ export type Report = (
   position: SourcePosition,
   message: string,
   fix: string,
+  suggested?: Suggestion,
 ) => void;
 
 /** Creates a list of findings and the function that adds to it. */
@@ -50,8 +61,11 @@ export function collectFindings(): { readonly findings: Finding[]; readonly repo
   const findings: Finding[] = [];
   return {
     findings,
-    report(code, severity, { path, line, column, server, variable }, message, fix) {
-      const about = variable === undefined ? {} : { variable };
+    report(code, severity, { path, line, column, server, variable }, message, fix, suggested) {
+      const about = {
+        ...(variable === undefined ? {} : { variable }),
+        ...(suggested === undefined ? {} : { suggested }),
+      };
       findings.push({ code, severity, message, path, line, column, fix, server, ...about });
     },
   };
@@ -99,13 +113,17 @@ export function sortFindings(findings: readonly Finding[]): Finding[] {
 
 /** The finding with every known secret redacted. */
 export function redactFinding(finding: Finding, secrets: SecretRegistry): Finding {
-  const { message, fix, path, server } = finding;
+  const { message, fix, path, server, suggested } = finding;
   return {
     ...finding,
     message: secrets.redact(message),
     fix: secrets.redact(fix),
     path: path.map((step) => (typeof step === "string" ? secrets.redact(step) : step)),
     server: server && secrets.redact(server),
+    suggested: suggested && {
+      variable: suggested.variable && secrets.redact(suggested.variable),
+      write: suggested.write && secrets.redact(suggested.write),
+    },
   };
 }
 

@@ -261,7 +261,10 @@ describe("the type", () => {
     ["htp", "http"],
   ])("[TS-FIELD-1] reports an unknown type as an error with a suggestion: %s", (type, meant) => {
     const { findings } = parseConfiguration(withEntry({ type, url: "https://a.example.com" }));
-    expect(findings.find(({ code }) => code === "type-unknown")?.fix).toBe(`Write "${meant}".`);
+    expect(findings.find(({ code }) => code === "type-unknown")).toMatchObject({
+      fix: `Write "${meant}".`,
+      suggested: { write: `"${meant}"` },
+    });
   });
 
   test("[TS-FIELD-1] reports a type that does not match url or command", () => {
@@ -397,6 +400,10 @@ describe("headers", () => {
     "",
   ])("[TS-BEARER-1, TS-ERR-1] reports Authorization without Bearer and one space: %j", (value) => {
     expect(ofHeaders({ Authorization: value })).toEqual(["error authorization-scheme"]);
+    const { findings } = parseConfiguration(
+      withEntry({ type: "http", url: "https://a.example.com", headers: { Authorization: value } }),
+    );
+    expect(findings[0]?.suggested).toEqual({ variable: "API_TOKEN", write: '"Bearer ${API_TOKEN}"' });
   });
 
   test.each([

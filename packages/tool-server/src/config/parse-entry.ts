@@ -148,8 +148,9 @@ function typeOf(reader: EntryReader): Entry["type"] | undefined {
   const position = valuePosition(reader, written);
   if (!isType(type)) {
     const near = suggest(type, [...entryTypes]) ?? (/socket/i.test(type) ? "ws" : undefined);
-    const fix = near === undefined ? `Write one of ${entryTypes.join(", ")}.` : `Write "${near}".`;
-    report("type-unknown", "error", position, "The type must be http, sse, ws or stdio.", fix);
+    const write = near === undefined ? undefined : JSON.stringify(near);
+    const fix = `Write ${write ?? `one of ${entryTypes.join(", ")}`}.`;
+    report("type-unknown", "error", position, "The type must be http, sse, ws or stdio.", fix, { write });
     return command !== undefined ? "stdio" : url !== undefined ? "http" : undefined;
   }
   if (type === "stdio" && url !== undefined) {
@@ -158,7 +159,8 @@ function typeOf(reader: EntryReader): Entry["type"] | undefined {
     return "http";
   }
   if (type !== "stdio" && command !== undefined) {
-    report("type-mismatch", "error", position, `The type is ${type}, but the entry has a command.`, 'Write "stdio".');
+    const [message, write] = [`The type is ${type}, but the entry has a command.`, '"stdio"'];
+    report("type-mismatch", "error", position, message, `Write ${write}.`, { write });
     return "stdio";
   }
   return type;

@@ -89,7 +89,7 @@ function parseSecretCommand(
   const text = prefix?.kind === "string" ? prefix.value : "";
   if (prefix !== undefined && !(prefix.kind === "string" && isPrefix(text))) {
     const message = `${field}.prefix must be a string of at most ${maxPrefixLength} characters on one line, without variables.`;
-    report("field-type", "error", positionOf(prefix, "prefix"), message, 'Write "Bearer ".');
+    report("field-type", "error", positionOf(prefix, "prefix"), message, 'Write "Bearer ".', { write: '"Bearer "' });
     return [];
   }
   const timeOf = (key: string): number | undefined => {

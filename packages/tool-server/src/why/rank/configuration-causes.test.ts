@@ -33,9 +33,11 @@ describe("an entry", () => {
   });
 
   test("[TS-D-WHY-3] separates what to write from the advice", () => {
-    const write = (fix: string) => configurationCauses({ ...base, findings: [finding({ fix })] })[0]?.fix.write;
-    expect(write('Write "https://a.example" instead.')).toBe('"https://a.example"');
-    expect(write('Do not write "http".')).toBeUndefined();
+    const written = (suggested: Finding["suggested"]) =>
+      configurationCauses({ ...base, findings: [finding({ suggested })] })[0]?.fix.write;
+    expect(written({ write: '"stdio"' })).toBe('"stdio"');
+    expect(written({ variable: "A" })).toBeUndefined();
+    expect(written(undefined)).toBeUndefined();
   });
 
   test.each(["warning", "note"] as const)("finds no cause in an entry that has only a %s", (severity) => {

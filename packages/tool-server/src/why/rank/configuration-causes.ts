@@ -15,12 +15,12 @@ export function configurationCauses(seen: WalkEvidence): Cause[] {
 function entryCauses({ findings, file }: WalkEvidence): Cause[] {
   return findings
     .filter(({ severity }) => severity === "error")
-    .map(({ code, message, fix, line, column }) => ({
+    .map(({ code, message, fix, line, column, suggested: { write } = {} }) => ({
       code: code === "authorization-scheme" ? "scheme-missing" : "entry-invalid",
       weight: 1,
       problem: message,
       evidence: [`Rule ${code}, in line ${line}.`],
-      fix: { advice: fix, position: { file, line, column }, ...(writeOf(fix) ?? {}) },
+      fix: { advice: fix, position: { file, line, column }, ...(write === undefined ? {} : { write }) },
     }));
 }
 
@@ -29,12 +29,6 @@ function disabledCauses(seen: WalkEvidence): Cause[] {
   const { problem, advice } = disabledParts(seen.server);
   const evidence = ["Nothing in the entry was run or connected to."];
   return [{ code: "entry-disabled", weight: 1, problem, evidence, fix: fixField(seen, "entry", advice) }];
-}
-
-/** The text to write, if the fix of a rule contains one. */
-function writeOf(fix: string): Pick<Fix, "write"> | undefined {
-  const write = /^Write ("[^"]+")/.exec(fix)?.[1];
-  return write === undefined ? undefined : { write };
 }
 
 const valueCodes: Partial<Record<RuleCode, CauseCode>> = {
