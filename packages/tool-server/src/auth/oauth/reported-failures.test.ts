@@ -163,6 +163,24 @@ describe("refresh", () => {
     expect(world.signInRequests).toEqual([]);
   });
 
+  test("(5) a refresh token is not sent to default endpoints while the metadata of its issuer is missing, and works afterwards", async () => {
+    const world = await signedIn();
+    const options = { ...world.options, url: `${world.authorization.origin}/mcp` };
+    await world.session(options).signIn(world.person);
+    expire(world);
+    world.authorization.quirks.add("metadata-absent");
+    const session = world.session(options);
+    await expect(passingTime(world.clock, currentToken(session))).rejects.toMatchObject({
+      code: "SERVER_FAILED",
+      message: expect.stringContaining("does not publish its metadata any more"),
+    });
+    expect(refreshes(world)).toBe(0);
+    world.authorization.quirks.delete("metadata-absent");
+    world.clock.advance(60_000);
+    expect(await currentToken(session)).toBeDefined();
+    expect(refreshes(world)).toBe(1);
+  });
+
   test("(5) a token that is due but not expired is used while its refresh fails", async () => {
     const world = await signedIn();
     const { credential } = world.credential(world.options);

@@ -78,17 +78,20 @@ async function search(context: OAuthContext, request: DiscoveryRequest): Promise
   }
 }
 
-/** Discovers the metadata of a known issuer, without requesting the tool server's metadata again. */
+/**
+ * Discovers the metadata of a known issuer, without requesting the tool server's metadata again. If it had metadata before
+ * (`wasPublished`), its absence is a transient failure: its secrets are not for the default endpoints.
+ */
 export function discoverIssuer(
   context: OAuthContext,
   issuer: string,
-  signal?: AbortSignal,
+  wasPublished = false,
 ): Promise<AuthorizationServer> {
   const { track = untracked } = context;
   return track("discovery", undefined, async () => {
-    const budget = createDiscoveryBudget(context, signal);
+    const budget = createDiscoveryBudget(context);
     try {
-      return await serverOf(context, budget, { issuers: [issuer], mayBeDefault: true });
+      return await serverOf(context, budget, { issuers: [issuer], mayBeDefault: !wasPublished, wasPublished });
     } finally {
       budget.close();
     }
@@ -105,12 +108,14 @@ interface ServerChoice {
   /** The issuers to choose from, in order; empty if the tool server is its own. */
   readonly issuers: readonly string[];
   readonly mayBeDefault: boolean;
+  /** Whether it had metadata at the last sign-in. Default false. */
+  readonly wasPublished?: boolean | undefined;
 }
 
 async function serverOf(
   context: OAuthContext,
   budget: DiscoveryBudget,
-  { issuers, mayBeDefault }: ServerChoice,
+  { issuers, mayBeDefault, wasPublished = false }: ServerChoice,
 ): Promise<AuthorizationServer> {
   const own = originIssuers(context.url);
   let failure: unknown;
@@ -124,7 +129,7 @@ async function serverOf(
       );
       if (server !== undefined) return server;
       if (isAbsent && isOwn && mayBeDefault) return legacyAuthorizationServer(context.url);
-      failure ??= noMetadata(context, issuer);
+      failure ??= wasPublished ? metadataGone(context, issuer) : noMetadata(context, issuer);
     } catch (error) {
       if (!ToolServerError.is(error, "AUTHORIZATION_SERVER_INVALID") && !isTransientFailure(error)) throw error;
       // A transient failure says more about what to do than a permanent one.
@@ -146,5 +151,12 @@ function noMetadata(context: OAuthContext, issuer: string): ToolServerError {
   return oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
     problem: `its authorization server ${JSON.stringify(peerText(context, issuer))} publishes no metadata (RFC 8414 or OpenID Connect).`,
     advice: "Ask its operator, or configure a token in headers.",
+  });
+}
+
+function metadataGone(context: OAuthContext, issuer: string): ToolServerError {
+  return oauthFailure(context, "SERVER_FAILED", {
+    problem: `its authorization server ${JSON.stringify(peerText(context, issuer))} does not publish its metadata any more, so the endpoint that renews tokens is unknown.`,
+    advice: "Try again later. If it stays so, ask its operator.",
   });
 }

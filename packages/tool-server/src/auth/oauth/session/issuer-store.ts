@@ -12,6 +12,8 @@ export interface IssuerPin {
   readonly confirmedOrigins: readonly string[];
   /** The scopes that the last sign-in requested: kept until a sign-out, even if its tokens are gone. */
   readonly requestedScopes: readonly string[];
+  /** Whether it published metadata; undefined if the default endpoints were used, or in an entry of an old version. */
+  readonly isPublished?: true | undefined;
 }
 
 /** The authorization server of a tool server, pinned by the first sign-in: only another sign-in can change it. */
@@ -32,11 +34,12 @@ export function createIssuerStore(
       if (entry === undefined) return undefined;
       const issuer = stringOf(entry.value.issuer);
       if (issuer !== undefined) {
-        const { confirmedOrigins, requestedScopes } = entry.value;
+        const { confirmedOrigins, requestedScopes, isPublished } = entry.value;
         return {
           issuer,
           confirmedOrigins: stringList(confirmedOrigins) ?? [],
           requestedScopes: stringList(requestedScopes) ?? [],
+          isPublished: isPublished === true ? true : undefined,
         };
       }
       throw oauthFailure(context, "VAULT_UNREADABLE", {
@@ -44,8 +47,13 @@ export function createIssuerStore(
         advice: "Sign in again.",
       });
     },
-    async write({ issuer, confirmedOrigins, requestedScopes }) {
-      const value = { issuer, confirmedOrigins: [...confirmedOrigins], requestedScopes: [...requestedScopes] };
+    async write({ issuer, confirmedOrigins, requestedScopes, isPublished }) {
+      const value = {
+        issuer,
+        confirmedOrigins: [...confirmedOrigins],
+        requestedScopes: [...requestedScopes],
+        ...(isPublished === undefined ? {} : { isPublished }),
+      };
       const kept = (await vault.get(key))?.value;
       if (JSON.stringify(kept) !== JSON.stringify(value)) await vault.put(key, value);
     },

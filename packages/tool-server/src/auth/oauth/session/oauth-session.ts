@@ -106,7 +106,9 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
 
   const serverOf = (issuer: string): Promise<AuthorizationServer> => {
     if (metadata?.issuer === issuer && clock.now() < metadata.until) return metadata.server;
-    const server = discoverIssuer(context, issuer);
+    // A sign-out revokes tokens even if the entry of the issuer is damaged.
+    const pinned = issuers.read().catch(() => undefined);
+    const server = pinned.then((pin) => discoverIssuer(context, issuer, pin?.issuer === issuer && pin.isPublished));
     metadata = { issuer, server, until: clock.now() + metadataMs };
     server.catch(() => {
       if (metadata?.server === server) metadata = undefined;
@@ -139,8 +141,9 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     } else if (active !== undefined) return active.tokens;
     // Requests are sent without a token then; the vault is read again when one is refused.
     if (acquirer === undefined || challenge === undefined) return undefined;
-    const { issuer } = await acquirer.discover(challenge, signal);
-    await issuers.write({ issuer, confirmedOrigins: [], requestedScopes: [] });
+    const { issuer, isAssumed } = await acquirer.discover(challenge, signal);
+    const isPublished = isAssumed ? undefined : true;
+    await issuers.write({ issuer, confirmedOrigins: [], requestedScopes: [], isPublished });
     return tokensOf(issuer);
   };
 

@@ -164,7 +164,12 @@ async function signInLocked(
       way,
     ),
   );
-  await issuers.write({ issuer: server.issuer, confirmedOrigins: [...confirmed], requestedScopes: scopes });
+  await issuers.write({
+    issuer: server.issuer,
+    confirmedOrigins: [...confirmed],
+    requestedScopes: scopes,
+    isPublished: server.isAssumed ? undefined : true,
+  });
   const held = await manager.save(record);
   reportEvent(context, "sign-in-done", doneText(record));
   return held;
