@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { type LoggedRequest, readRequest } from "@wirescope/quirks";
 import { onTestFinished } from "vitest";
 
-/** The response of an issuer: the status, and the body as JSON. */
+/** The response of an issuer: the status, and the body, which is sent as JSON unless it is a string. */
 export type IssuerResponse = readonly [status: number, body: unknown];
 
 /** Starts an authorization server that responds as the test says, and nothing else; resolves with its issuer. Ends with the test. */
@@ -19,7 +19,8 @@ export async function startBareIssuer(
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   server.on("request", async (incoming: IncomingMessage, response) => {
     const [status, body] = waitForRedirect(await readRequest(incoming, issuer), issuer);
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    response.writeHead(status, { "content-type": "application/json" }).end(text);
   });
   return issuer;
 }

@@ -163,7 +163,18 @@ function collectSecrets(value: unknown, registry: SecretRegistry, depth: number,
 }
 
 function jsonText(value: unknown): string {
-  return JSON.stringify(value, (name, each: unknown) => (isSecretField(name) ? redacted : each)) ?? "";
+  return JSON.stringify(withinDepth(value, 0)) ?? "";
+}
+
+/** A copy without secret fields and without what is nested too deeply, which would exhaust the stack. */
+function withinDepth(value: unknown, depth: number): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === maxDepth) return "…";
+  if (Array.isArray(value)) return value.map((each) => withinDepth(each, depth + 1));
+  const fields = Object.entries(value);
+  return Object.fromEntries(
+    fields.map(([name, each]) => [name, isSecretField(name) ? redacted : withinDepth(each, depth + 1)]),
+  );
 }
 
 /** Text of a peer: without registered secrets, named ones (`code=…`) and JSON Web Tokens; on one line, truncated. */

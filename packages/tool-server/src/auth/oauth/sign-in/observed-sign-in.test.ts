@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { startBareIssuer } from "../bare-issuer.test.helper.js";
+import { parseResourceChallenge } from "../discovery/resource-challenge.js";
 import type { OAuthStep } from "../oauth-step.js";
 import { createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
 
@@ -79,4 +80,23 @@ test("[TS-D-WHY-8] a request that gets no response is a failed step with the rea
     outcome: "failed",
     failure: expect.stringContaining("127.0.0.1:1"),
   });
+});
+
+test("a response that is nested more deeply than the stack allows is observed in part, and its tokens are used", async () => {
+  const world = await createOAuthWorld();
+  const depth = 50_000;
+  const issuer = await startBareIssuer(({ path }, self) => {
+    const endpoints = { token_endpoint: `${self}/token` };
+    if (path.startsWith("/.well-known/")) return [200, { issuer: self, ...endpoints }];
+    const nested = `${"[".repeat(depth)}${"]".repeat(depth)}`;
+    return [200, `{"access_token":"the-token","token_type":"Bearer","extra":${nested}}`];
+  });
+  world.tool.authorizationServers = [issuer];
+  const steps: OAuthStep[] = [];
+  const observer = { onStep: (step: OAuthStep) => void steps.push(step) };
+  const client = { clientId: "robot", clientSecret: "the-client-secret" };
+  const session = world.session({ observer, client, grant: { kind: "client-credentials" } });
+  const tokens = await session.tokens({ challenge: parseResourceChallenge("Bearer") });
+  expect((await tokens?.replace(undefined))?.record.accessToken).toBe("the-token");
+  expect(steps.at(-1)).toMatchObject({ name: "token", outcome: "ok", received: { extra: '[[[["…"]]]]' } });
 });
