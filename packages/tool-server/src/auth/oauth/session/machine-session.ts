@@ -63,7 +63,7 @@ export function createAcquirer(
         clientId: client?.clientId ?? "",
         resource: discovery.resource,
         requestedScopes: scopes,
-        proofKey: key !== undefined && tokens.tokenType === "DPoP" ? proofKeyToJson(key) : undefined,
+        proofKey: key === undefined ? undefined : proofKeyToJson(key),
       };
     },
   };

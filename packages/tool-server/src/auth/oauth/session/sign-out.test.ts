@@ -155,8 +155,9 @@ test.each([
   async (...given) => {
     const [status, headers, reason] = given;
     const world = await createOAuthWorld();
-    const server = await startHostileServer((_, response) => {
-      response.writeHead(status, headers).end();
+    const server = await startHostileServer((request, response) => {
+      if (request.headers.authorization === undefined) response.writeHead(401).end();
+      else response.writeHead(status, headers).end();
     });
     const session = world.session({ url: server.url.href, issuer: world.authorization.issuer });
     await session.signIn(world.person);

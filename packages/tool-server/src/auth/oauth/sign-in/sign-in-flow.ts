@@ -12,26 +12,19 @@ import type { SignInContext } from "./sign-in.js";
  * starts once more. Rejects with SIGN_IN_FAILED, TOKEN_REFUSED, and as its steps do.
  */
 export async function runSignInFlow(flow: SignInContext, way: "browser" | "device"): Promise<TokenRecord> {
-  const { context, discovery, clients, key, scopes } = flow;
+  const { discovery, clients, key, scopes } = flow;
   for (let isSecond = false; ; isSecond = true) {
     const { client, outcome } = await signInBy(flow, way);
     if (outcome.kind === "refused" && outcome.error === "invalid_client" && !isSecond) {
       if (await clients.drop(discovery.server, client)) continue;
     }
     const tokens = tokensOf(outcome);
-    if (key !== undefined && tokens.tokenType === "Bearer" && discovery.bindsTokens) {
-      throw oauthFailure(context, "TOKEN_REFUSED", {
-        problem:
-          "its authorization server issued a token that is not bound to our key (DPoP), and the server accepts no other.",
-        advice: "Ask the operator of the authorization server to bind the tokens of this client.",
-      });
-    }
     return {
       ...tokens,
       clientId: client.clientId,
       resource: discovery.resource,
       requestedScopes: scopes,
-      proofKey: key !== undefined && tokens.tokenType === "DPoP" ? proofKeyToJson(key) : undefined,
+      proofKey: key === undefined ? undefined : proofKeyToJson(key),
     };
   }
 }

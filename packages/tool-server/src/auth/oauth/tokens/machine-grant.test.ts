@@ -142,3 +142,51 @@ test("a machine client does not authenticate at another authorization server tha
   await expect(world.credential(options).credential.headers()).rejects.toMatchObject({ code: "ISSUER_CHANGED" });
   expect(second.requests).toEqual([]);
 });
+
+test("a token that is not bound to a key is not used if the settings require binding", async () => {
+  const { issuer, requests } = await startTokenEndpoint(() => [
+    200,
+    { access_token: "token-of-nobody", token_type: "Bearer" },
+  ]);
+  const world = await worldWith(issuer, new Set(["token-of-nobody"]));
+  const { credential } = world.credential({
+    bindsTokens: true,
+    client: { clientId: "robot", clientSecret: "the-client-secret" },
+    grant: { kind: "client-credentials" },
+  });
+  expect(await callTool(world.tool, credential)).toMatchObject({
+    status: 401,
+    code: "TOKEN_REFUSED",
+    reason: expect.stringContaining("its token is not bound to our key (DPoP)"),
+    advice: "Ask the operator of the authorization server.",
+  });
+  expect(requests).toHaveLength(1);
+});
+
+test("a token that is bound to a key is not used if no key was sent", async () => {
+  const { issuer } = await startTokenEndpoint(() => [200, { access_token: "token-of-a-key", token_type: "DPoP" }]);
+  const world = await worldWith(issuer, new Set(["token-of-a-key"]));
+  const client = { clientId: "robot", clientSecret: "the-client-secret" };
+  const { credential } = world.credential({ client, grant: { kind: "client-credentials" } });
+  expect(await callTool(world.tool, credential)).toMatchObject({
+    status: 401,
+    code: "TOKEN_REFUSED",
+    reason: expect.stringContaining("its token is bound to a key (DPoP), and none was sent"),
+  });
+});
+
+test.each([
+  ["invalid_client", /^Check clientId and the secret or key/],
+  ["invalid_target", /set resource in its OAuth settings\.$/],
+  ["invalid_scope", /^Set scopes that it accepts/],
+  ["access_denied", /^Ask the operator/],
+])("a token request that is refused with %s says what to do", async (error, advice) => {
+  const { issuer } = await startTokenEndpoint(() => [400, { error }]);
+  const world = await worldWith(issuer, new Set());
+  const client = { clientId: "robot", clientSecret: "the-client-secret" };
+  const { credential } = world.credential({ client, grant: { kind: "client-credentials" } });
+  expect(await callTool(world.tool, credential)).toMatchObject({
+    code: "TOKEN_REFUSED",
+    advice: expect.stringMatching(advice),
+  });
+});

@@ -50,7 +50,8 @@ export async function requestTokens(context: OAuthContext, request: TokenRequest
   const peer = peerErrorOf(context, response);
   const { bearerTypes } = knownIssuer(server.issuer) ?? {};
   // Some servers refuse with status 200 and an error.
-  const tokens = peer.code === undefined ? parseTokens(context, response, requestedAt, bearerTypes) : peer.text;
+  const parsed = peer.code === undefined ? parseTokens(context, response, requestedAt, bearerTypes) : peer.text;
+  const tokens = typeof parsed === "string" ? parsed : (bindingDefect(parsed, request) ?? parsed);
   if (typeof tokens !== "string") return { kind: "tokens", tokens };
   const { status } = response;
   const at = urlText(context, server.tokenEndpoint);
@@ -58,15 +59,46 @@ export async function requestTokens(context: OAuthContext, request: TokenRequest
     const parts = { problem: `the token endpoint ${at} failed (${peer.text}).`, advice: "Try again later." };
     throw oauthFailure(context, "SERVER_FAILED", parts, { details: { status, said: peer.said } });
   }
-  // What to do depends on the grant, which the caller knows.
   const parts = {
-    problem: `the token endpoint ${at} issued no token: ${tokens}.`,
-    advice: providerHint(peer.said, server.issuer)?.advice ?? "",
+    problem: `the token endpoint ${at} issued no usable token: ${tokens}.`,
+    advice: providerHint(peer.said, server.issuer)?.advice ?? adviceOf(peer.code, request),
   };
   const failure = oauthFailure(context, "TOKEN_REFUSED", parts, {
     details: { status, said: peer.said, issuer: server.issuer },
   });
   return { kind: "refused", error: peer.code, failure };
+}
+
+/** Why a token must not be used: a key that was sent means that binding is required, by the user or by the tool server. */
+function bindingDefect({ tokenType }: TokenSet, { key }: TokenRequest): string | undefined {
+  if (key !== undefined && tokenType === "Bearer")
+    return "its token is not bound to our key (DPoP), as the server or its OAuth settings require";
+  if (key === undefined && tokenType === "DPoP") return "its token is bound to a key (DPoP), and none was sent";
+  return undefined;
+}
+
+const userGrants: readonly (string | undefined)[] = ["authorization_code", "refresh_token", deviceGrant];
+
+/** What to do about a refusal with this OAuth error code. */
+function adviceOf(code: string | undefined, { client, form }: TokenRequest): string {
+  const ask = "Ask the operator of the authorization server.";
+  const isUser = userGrants.includes(form.grant_type);
+  switch (code) {
+    case undefined:
+      return ask;
+    case "invalid_client":
+    case "unauthorized_client":
+      if (client?.kind !== "configured") return isUser ? "Sign in again." : ask;
+      return "Check clientId and the secret or key in its OAuth settings, and that this client is still registered and enabled.";
+    case "invalid_target":
+      return "Ask the operator of the authorization server which resource it accepts, and set resource in its OAuth settings.";
+    case "invalid_scope":
+      return "Set scopes that it accepts in its OAuth settings.";
+    case "invalid_grant":
+      return isUser ? "Sign in again." : "Check the identity that is sent to it, and its clock.";
+    default:
+      return isUser ? "Sign in again; if it fails again, ask the operator of the authorization server." : ask;
+  }
 }
 
 /** The tokens of an outcome. Throws its failure if it has none. */
