@@ -85,7 +85,7 @@ describe("resource metadata", () => {
       outcome: "found",
       resource: `${origin}/`,
       issuers: ["https://as.example"],
-      scopes: ["notes:read", "[redacted]", "\\x1b[31m"],
+      scopes: ["notes:read", "[redacted]"],
       evidence: [`${origin}${resourcePath}/mcp: status 404`, `${origin}${resourcePath}: found`],
     });
   });

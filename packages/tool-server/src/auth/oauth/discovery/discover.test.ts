@@ -290,3 +290,11 @@ test("metadata of another resource is not used, and no authorization server is g
   });
   expect(world.authorization.requests).toEqual([]);
 });
+
+test("the scopes in the metadata of a tool server are limited in number, and invalid ones are skipped", async () => {
+  const world = await createOAuthWorld();
+  const many = Array.from({ length: 100 }, (_, index) => `notes:${index}`);
+  world.tool.scopesSupported = ["notes:read", "\u001b[2J", "a\nb", "x".repeat(300), ...many, "admin:all"];
+  const { resourceScopes } = await find(world);
+  expect(resourceScopes).toEqual(["notes:read", ...many.slice(0, 63)]);
+});

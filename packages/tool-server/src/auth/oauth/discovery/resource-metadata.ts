@@ -3,6 +3,7 @@ import { parseUrl } from "../../../url.js";
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
 import type { DiscoveryBudget } from "./discovery-budget.js";
+import { parseScopes } from "./scopes.js";
 
 /** The metadata of a tool server as a protected resource (RFC 9728). */
 export interface ResourceMetadata {
@@ -46,10 +47,11 @@ export function parseResourceMetadata(json: JsonObject, server: URL): ResourceMe
   const url = typeof resource === "string" ? parseUrl(resource) : undefined;
   if (typeof resource !== "string" || url === undefined) return "it has no resource";
   if (!coversResource(url, server)) return `it describes another resource, ${JSON.stringify(resource)}`;
+  const scopes = stringList(json.scopes_supported);
   return {
     resource,
     authorizationServers: stringList(json.authorization_servers) ?? [],
-    scopes: stringList(json.scopes_supported),
+    scopes: scopes === undefined ? undefined : parseScopes(scopes.join(" ")),
     bindsTokens: json.dpop_bound_access_tokens_required === true,
   };
 }
