@@ -55,6 +55,10 @@ describe("openBrowser (CVE-2025-6514, CVE-2026-51997)", () => {
     expect(readFileSync(seen, "utf8")).toBe(`${written}\n`);
   });
 
+  test("reports that it cannot open a URL that is too long for an argument", async () => {
+    expect(await openBrowser(`https://as.example/?scope=${"x".repeat(200_000)}`, { env }, "linux")).toBe(false);
+  });
+
   test.each([".", "", "tools", "./tools"])(
     "does not run a program of the current folder with PATH=%j",
     async (path) => {

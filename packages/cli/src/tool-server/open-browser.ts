@@ -44,18 +44,23 @@ export async function openBrowser(
   const program = platform === "win32" ? command : await findProgram(command, env.PATH ?? "");
   if (program === undefined) return false;
   return new Promise((resolve) => {
-    const child = spawn(program, [...args, href], {
-      cwd: parse(process.execPath).root,
-      stdio: "ignore",
-      detached: true,
-      shell: false,
-      env: scrubbedEnvironment(env, []),
-    });
-    child.once("error", () => resolve(false));
-    child.once("spawn", () => {
-      child.unref();
-      resolve(true);
-    });
+    try {
+      const child = spawn(program, [...args, href], {
+        cwd: parse(process.execPath).root,
+        stdio: "ignore",
+        detached: true,
+        shell: false,
+        env: scrubbedEnvironment(env, []),
+      });
+      child.once("error", () => resolve(false));
+      child.once("spawn", () => {
+        child.unref();
+        resolve(true);
+      });
+    } catch {
+      // Such as E2BIG: the url is too long for an argument.
+      resolve(false);
+    }
   });
 }
 

@@ -41,6 +41,9 @@ export function registrationRequest(server: AuthorizationServer, redirectUri: st
   };
 }
 
+/** The id is part of the URL that a browser opens. Some servers issue ids that contain the registration, of a few KiB. */
+const maxClientIdLength = 8192;
+
 /** Parses a registration response. Throws REGISTRATION_REFUSED, or SERVER_FAILED if it is transient. */
 export function processRegistration(
   context: OAuthContext,
@@ -52,6 +55,12 @@ export function processRegistration(
   const clientSecret = stringOf(json?.client_secret);
   const accessToken = stringOf(json?.registration_access_token);
   for (const secret of [clientSecret, accessToken]) if (secret !== undefined) context.secrets.add(secret);
+  if ((status === 200 || status === 201) && clientId !== undefined && clientId.length > maxClientIdLength) {
+    const problem = `its authorization server registered a client whose id is longer than ${maxClientIdLength} characters.`;
+    const advice =
+      "Report this to its operator, or register a client manually and set clientId in the oauth object of the entry.";
+    throw oauthFailure(context, "REGISTRATION_REFUSED", { problem, advice }, { details: { status } });
+  }
   if ((status === 200 || status === 201) && json !== undefined && clientId !== undefined) {
     const expiry = json.client_secret_expires_at;
     return {

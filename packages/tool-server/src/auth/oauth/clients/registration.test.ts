@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { expect, test } from "vitest";
+import { startBareIssuer } from "../bare-issuer.test.helper.js";
 import { createOAuthWorld } from "../oauth-world.test.helper.js";
 import type { SignIn } from "../sign-in/sign-in.js";
 import { chooseAuthentication, readClientKey } from "./oauth-client.js";
@@ -42,6 +43,30 @@ test.each([
     message: expect.stringMatching(new RegExp(`${words}.*set clientId in the oauth object of the entry`)),
   });
   expect(world.signInRequests).toEqual([]);
+});
+
+test("a client id that is too long for a URL is refused, and the next sign-in registers again", async () => {
+  const world = await createOAuthWorld();
+  let clientId = "x".repeat(10_000);
+  const issuer = await startBareIssuer(({ path }, self) => {
+    if (path === "/register") return [201, { client_id: clientId }];
+    if (!path.startsWith("/.well-known/")) return [400, { error: "access_denied" }];
+    const endpoints = ["authorization", "token"].map((name) => [`${name}_endpoint`, `${self}/${name}`]);
+    const registration = { registration_endpoint: `${self}/register`, code_challenge_methods_supported: ["S256"] };
+    return [200, { issuer: self, ...Object.fromEntries(endpoints), ...registration }];
+  });
+  world.tool.authorizationServers = [issuer];
+  const declining: SignIn = {
+    async begin(request) {
+      world.signInRequests.push(request);
+      throw new Error("Not now.");
+    },
+  };
+  await expect(world.session().signIn(declining)).rejects.toMatchObject({ code: "REGISTRATION_REFUSED" });
+  expect(world.signInRequests).toEqual([]);
+  clientId = "short";
+  await expect(world.session().signIn(declining)).rejects.toMatchObject({ code: "SIGN_IN_FAILED" });
+  expect(world.signInRequests).toMatchObject([{ way: { url: expect.stringContaining("client_id=short") } }]);
 });
 
 test("suggests a token or an API key if a server publishes no OAuth metadata and registers no client", async () => {
