@@ -5,7 +5,7 @@ import { createOAuthWorld, currentToken, type OAuthWorld } from "../oauth-world.
 import { serverMetadataUrls } from "./authorization-server.js";
 import { type Discovery, type DiscoveryRequest, discover, discoverIssuer, resourceOf } from "./discover.js";
 import { parseResourceChallenge } from "./resource-challenge.js";
-import { coversResource, resourceMetadataUrls } from "./resource-metadata.js";
+import { coversResource, parseResourceMetadata, resourceMetadataUrls } from "./resource-metadata.js";
 
 async function find(world: OAuthWorld, request: DiscoveryRequest = {}, limits = {}): Promise<Discovery> {
   return discover(world.session({ limits }).context, request);
@@ -289,6 +289,21 @@ test("metadata of another resource is not used, and no authorization server is g
     message: expect.stringContaining("https://evil.example/mcp"),
   });
   expect(world.authorization.requests).toEqual([]);
+});
+
+test.each([
+  "https://victim.example@h/mcp",
+  "https://victim.example:443@h/mcp",
+  "https://h\\mcp",
+  "https:\\\\h/mcp",
+  "https://h/\tmcp",
+  "https://h/mcp\n",
+  " https://h/mcp",
+])("a resource that others may read as another host is not that of the server: %j", (resource) => {
+  const server = new URL("https://h/mcp");
+  expect(parseResourceMetadata({ resource }, server)).toBe(
+    `it describes another resource, ${JSON.stringify(resource)}`,
+  );
 });
 
 test("the scopes in the metadata of a tool server are limited in number, and invalid ones are skipped", async () => {

@@ -46,7 +46,8 @@ export function parseResourceMetadata(json: JsonObject, server: URL): ResourceMe
   const { resource } = json;
   const url = typeof resource === "string" ? parseUrl(resource) : undefined;
   if (typeof resource !== "string" || url === undefined) return "it has no resource";
-  if (!coversResource(url, server)) return `it describes another resource, ${JSON.stringify(resource)}`;
+  if (!isPlain(resource, url) || !coversResource(url, server))
+    return `it describes another resource, ${JSON.stringify(resource)}`;
   const scopes = stringList(json.scopes_supported);
   return {
     resource,
@@ -54,6 +55,11 @@ export function parseResourceMetadata(json: JsonObject, server: URL): ResourceMe
     scopes: scopes === undefined ? undefined : parseScopes(scopes.join(" ")),
     bindsTokens: json.dpop_bound_access_tokens_required === true,
   };
+}
+
+/** Whether every parser reads a resource alike. It is sent as published, so another one could read another host in it. */
+function isPlain(resource: string, { username, password }: URL): boolean {
+  return !/[\s\\\p{Cc}]/u.test(resource) && username === "" && password === "";
 }
 
 /** Whether a resource is the server, or a parent path on the same origin. */
