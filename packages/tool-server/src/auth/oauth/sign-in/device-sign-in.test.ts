@@ -10,7 +10,8 @@ interface DeviceWorld {
   /** When the token endpoint was polled, in milliseconds since the code was issued. */
   readonly polls: number[];
   readonly signInRequests: SignInRequest[];
-  signIn(signIn?: SignIn): Promise<unknown>;
+  /** `stepMs` is how far the clock advances at once. */
+  signIn(signIn?: SignIn, stepMs?: number): Promise<unknown>;
 }
 
 /** An authorization server with only a device flow: the token endpoint returns these responses in order, and repeats the last. */
@@ -53,7 +54,7 @@ async function createDeviceWorld(
     clock,
     polls,
     signInRequests,
-    async signIn(signIn = shown) {
+    async signIn(signIn = shown, stepMs = 1000) {
       const limits = { requestMs: 1e9, discoveryMs: 1e9, signInMs: 1e9 };
       const session = world.session({ clock, limits, client: { clientId: "us" } });
       let isDone = false;
@@ -64,7 +65,7 @@ async function createDeviceWorld(
       while (!isDone) {
         await new Promise((resolve) => setTimeout(resolve, 1));
         // Its limits are too high to be reached, so that only the polling delays elapse.
-        if (clock.waiting > 0) clock.advance(1000);
+        if (clock.waiting > 0) clock.advance(stepMs);
       }
       return done;
     },
@@ -85,6 +86,12 @@ test("the device code is shown, and the server is polled at its interval until t
   expect(polls).toHaveLength(3);
   for (const [index, poll] of polls.entries()) expect(poll - (polls[index - 1] ?? 0)).toBeGreaterThanOrEqual(5000);
   expect(world.secrets.redact("the-device-code")).not.toContain("the-device-code");
+});
+
+test("the server is polled at most once per second, whatever interval it names", async () => {
+  const { signIn, polls } = await createDeviceWorld([pending, pending, pending, tokens], { interval: 0.0001 });
+  await signIn(undefined, 100);
+  for (const [index, poll] of polls.entries()) expect(poll - (polls[index - 1] ?? 0)).toBeGreaterThanOrEqual(1000);
 });
 
 test("slow_down increases the polling interval", async () => {

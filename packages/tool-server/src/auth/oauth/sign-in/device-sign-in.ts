@@ -30,6 +30,8 @@ export interface DeviceAuthorization {
 
 const defaultIntervalMs = 5000;
 const slowDownMs = 5000;
+/** A token endpoint may be at another origin: a server must not make us flood it. */
+const minIntervalMs = 1000;
 const maxIntervalMs = 60_000;
 const maxLifetimeMs = 1_800_000;
 
@@ -124,7 +126,9 @@ function processDeviceAuthorization(context: OAuthContext, response: OAuthRespon
     completeUrl: typeof complete === "string" ? undefined : complete.href,
     expiresAt: context.clock.now() + Math.min(lifeMs, maxLifetimeMs),
     intervalMs:
-      typeof interval === "number" && interval > 0 ? Math.min(interval * 1000, maxIntervalMs) : defaultIntervalMs,
+      typeof interval === "number" && interval > 0
+        ? Math.max(minIntervalMs, Math.min(interval * 1000, maxIntervalMs))
+        : defaultIntervalMs,
   };
 }
 
