@@ -384,6 +384,12 @@ describe("a sign-in that failed before", () => {
     );
   });
 
+  test("repeats the advice of a token request without a user, whom no sign-in would help", () => {
+    const advice = "Check clientId.";
+    const attempt = { credential: "oauth", failure: { code: "TOKEN_REFUSED", message: "No.", advice } } as const;
+    expect(signInFailureCauses({ ...base, attempt })[0]?.fix).toEqual({ advice });
+  });
+
   test("considers a failed token request during the walk, if the walk used OAuth", () => {
     const attempt = { failure: { code: "TOKEN_REFUSED", message: "No." } } as const;
     const during = [{ code: "token-refused", evidence: ["The token request failed with this error."] }];

@@ -161,12 +161,24 @@ export function signInFailureCauses(seen: WalkEvidence): Cause[] {
   return [
     ...failureCauses(seen, earlier, "The last sign-in failed with this error."),
     ...(attempt?.credential === "oauth"
-      ? failureCauses(seen, attempt.failure, "The token request failed with this error.")
+      ? failureCauses(seen, attempt.failure, "The token request failed with this error.", adviceWithoutUser(seen))
       : []),
   ];
 }
 
-function failureCauses(seen: WalkEvidence, failure: FailureEvidence | undefined, when: string): Cause[] {
+/** What to do about a failure of a grant without a user, for whom a sign-in would be no help; undefined if there is none. */
+function adviceWithoutUser({ attempt }: WalkEvidence): Fix | undefined {
+  const { code, advice } = attempt?.failure ?? {};
+  const isOwn = attempt?.credential === "oauth" && (code === "TOKEN_REFUSED" || code === "ISSUER_CHANGED");
+  return isOwn && advice ? { advice } : undefined;
+}
+
+function failureCauses(
+  seen: WalkEvidence,
+  failure: FailureEvidence | undefined,
+  when: string,
+  fix?: Fix | undefined,
+): Cause[] {
   const code = failure === undefined ? undefined : failureCodes[failure.code];
   if (failure === undefined || code === undefined) return [];
   const { message, said = "", issuer } = failure;
@@ -182,7 +194,7 @@ function failureCauses(seen: WalkEvidence, failure: FailureEvidence | undefined,
       "Sign out and sign in again: this registers the client again. If it was registered by hand, correct its redirect URI.";
     return [{ ...base, code: "redirect-mismatch", fix: fixByCommand(seen, ["logout", "login"], advice) }];
   }
-  return [{ ...base, code, fix: fixFor(seen, code) }];
+  return [{ ...base, code, fix: fix ?? fixFor(seen, code) }];
 }
 
 function fixFor(seen: WalkEvidence, code: CauseCode): Fix {
@@ -223,7 +235,8 @@ function authorizationCauses(seen: WalkEvidence, authorization: AuthorizationSer
   const causes: Cause[] = [];
   if (changedFrom !== undefined) {
     const problem = `The authorization server of this server was ${changedFrom} before, and is ${expectedIssuer} now.`;
-    causes.push(found("issuer-changed", problem, fixByCommand(seen, ["login"], confirmIssuer), 0.99));
+    const fix = adviceWithoutUser(seen) ?? fixByCommand(seen, ["login"], confirmIssuer);
+    causes.push(found("issuer-changed", problem, fix, 0.99));
   }
   if (outcome === "failed") {
     const advice = "Try again later. Check the proxy and the CA certificates, which also apply to this connection.";

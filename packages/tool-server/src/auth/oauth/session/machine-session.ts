@@ -40,7 +40,7 @@ export function createAcquirer(
     async acquire(server) {
       if (known?.discovery.server.issuer !== server.issuer) {
         const found = await discover(context, { knownIssuer: server.issuer, pinnedIssuer: options.issuer });
-        if (found.changedFrom !== undefined) throw issuerChanged(context, found.changedFrom, found.server.issuer);
+        if (found.changedFrom !== undefined) throw issuerChanged(context, found.changedFrom, found.server.issuer, true);
         known = { discovery: found, challenge: undefined };
       }
       const { discovery, challenge } = known;

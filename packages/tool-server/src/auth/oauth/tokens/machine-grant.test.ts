@@ -190,3 +190,27 @@ test.each([
     advice: expect.stringMatching(advice),
   });
 });
+
+test("a changed authorization server gets no secret without a user, and the advice of the error makes it the one in use", async () => {
+  const token = { access_token: "the-token", token_type: "Bearer", expires_in: 60 };
+  const [first, second] = [await startTokenEndpoint(() => [200, token]), await startTokenEndpoint(() => [200, token])];
+  const world = await worldWith(first.issuer, new Set(["the-token"]));
+  const clock = createFakeClock(Date.now());
+  const options = {
+    clock,
+    limits: { requestMs: 1e9, discoveryMs: 1e9 },
+    client: { clientId: "robot", clientSecret: "the-client-secret" },
+    grant: { kind: "client-credentials" },
+  } as const;
+  expect(await callTool(world.tool, world.credential(options).credential)).toMatchObject({ status: 200 });
+  clock.advance(60_000);
+  world.tool.authorizationServers = [second.issuer];
+  await expect(world.credential(options).credential.headers()).rejects.toMatchObject({
+    code: "ISSUER_CHANGED",
+    advice: expect.stringContaining(`set issuer to "${second.issuer}"`),
+  });
+  expect(second.requests).toEqual([]);
+  const { credential } = world.credential({ ...options, issuer: second.issuer });
+  expect(await callTool(world.tool, credential)).toMatchObject({ status: 200 });
+  expect(second.requests).toHaveLength(1);
+});
