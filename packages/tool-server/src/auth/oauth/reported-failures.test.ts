@@ -191,6 +191,21 @@ describe("refresh", () => {
     expect(refreshes(world)).toBe(3);
   });
 
+  test("(5) an error that asks for a sign-in says why the last token was not renewed, until there is another sign-in", async () => {
+    const world = await signedIn();
+    const { credential, session } = world.credential(world.options);
+    expire(world);
+    world.authorization.endRefreshTokens();
+    const refused = await passingTime(world.clock, callTool(world.tool, credential));
+    expect(refused).toMatchObject({ status: 401, code: "SIGN_IN_NEEDED" });
+    expect(refused.reason).toMatch(
+      /^401 Unauthorized: sign-in required\. The last renewal was refused: .*invalid_grant/,
+    );
+    await session.signIn(world.person);
+    await session.signOut();
+    expect((await callTool(world.tool, credential)).reason).toBe("401 Unauthorized: sign-in required.");
+  });
+
   test("[TS-ERR-4] (6) a refused token causes one refresh, and then asks the user to sign in", async () => {
     const world = await signedIn();
     const { credential } = world.credential(world.options);

@@ -144,20 +144,24 @@ export function createRefusalPolicy(
         const advice = `Check the url and the settings of the server, or sign out and in again: ${commandLine("logout", context.server)}`;
         return giveUp(problem, advice, "SIGN_IN_NEEDED");
       }
+      let notRenewed: ToolServerError | undefined;
       try {
         const tokens = await session.tokens({ isFresh: token === undefined, challenge, signal });
         const other = await tokens?.replace(token, signal);
         renewed = other?.revision;
         if (other !== undefined) return { action: "retry" };
+        notRenewed = tokens?.state.refusal;
       } catch (error) {
         signal.throwIfAborted();
         if (!ToolServerError.is(error)) throw error;
         return giveUp(describeProblem(error), error.advice, error.code);
       }
-      const why =
+      const problem =
         token === undefined
           ? `${statusText(status)}: sign-in required.`
           : "401 Unauthorized: the token cannot be renewed.";
+      const why =
+        notRenewed === undefined ? problem : `${problem} The last renewal was refused: ${describeProblem(notRenewed)}`;
       if (session.isMachine) return giveUp(why, "Check the client and its scopes.", "TOKEN_REFUSED");
       return askUser(session.describe().issuer === undefined ? "first" : "dead", why, refused, signal);
     },

@@ -65,8 +65,6 @@ function timeText(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-const signInAgain = "Sign in signInAgain.";
-
 /** Renews the tokens of an issuer with their refresh token, only at the endpoint of this issuer. */
 export function createTokenRenewer(
   context: OAuthContext,
@@ -79,7 +77,7 @@ export function createTokenRenewer(
     const client = await clients.byId(server, record.clientId);
     if (record.refreshToken === undefined || (client === undefined && record.clientId !== "")) {
       const problem = "the client of its tokens is no longer known.";
-      return { kind: "dead", failure: oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice: signInAgain }) };
+      return { kind: "dead", failure: oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice: "Sign in again." }) };
     }
     const key = record.proofKey === undefined ? undefined : await proofKeyOf(context, record.proofKey);
     const form = refreshGrant(record.refreshToken, requestRules(server, record.resource, settings).resource);

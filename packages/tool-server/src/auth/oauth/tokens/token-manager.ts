@@ -39,7 +39,12 @@ export interface TokenManager {
   /** Rejects with VAULT_UNREADABLE if there is no space for tokens now. */
   assertSpace(): Promise<void>;
   /** The token in memory, and until when it, or its renewal, is paused. Does not read the vault. */
-  readonly state: { readonly held: HeldToken | undefined; readonly pausedUntil: number | undefined };
+  readonly state: {
+    readonly held: HeldToken | undefined;
+    readonly pausedUntil: number | undefined;
+    /** Why the last token was not renewed, if the authorization server refused that. */
+    readonly refusal: ToolServerError | undefined;
+  };
   /** Starts no renewal, and waits for one in progress: a renewed token must not be lost. */
   stop(reason: Error): Promise<void>;
 }
@@ -73,10 +78,13 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
   /** Renewed tokens that could not be written; nothing else is used until they are. */
   let unsaved: { readonly record: TokenRecord; readonly replaces: string | undefined } | undefined;
   let failure: { readonly error: ToolServerError; readonly count: number; readonly until: number } | undefined;
+  /** The last refusal to renew a token. */
+  let refusal: { readonly revision: string; readonly error: ToolServerError } | undefined;
   let paused: { readonly revision: string; readonly count: number; readonly until: number } | undefined;
 
   const adopt = (found: HeldToken | undefined): HeldToken | undefined => {
     held = found;
+    if (found !== undefined && found.revision !== refusal?.revision) refusal = undefined;
     isRead = true;
     adopted += 1;
     return found;
@@ -143,6 +151,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     });
     if (!("kind" in renewal)) return renewal;
     setOutcome({ outcome: "failed", code: renewal.failure.code });
+    refusal = { revision: found.revision, error: renewal.failure };
     if (renewal.kind === "dead" && (await store.remove(found))) return adopt(undefined);
     if (renewal.kind === "dead") {
       // Newer tokens were written in the meantime, for example by a sign-in.
@@ -235,7 +244,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     assertSpace: () => store.reserve(async () => undefined),
     get state() {
       const until = Math.max(failure?.until ?? 0, held !== undefined && isPaused(held) ? (paused?.until ?? 0) : 0);
-      return { held, pausedUntil: until > clock.now() ? until : undefined };
+      return { held, pausedUntil: until > clock.now() ? until : undefined, refusal: refusal?.error };
     },
     stop: (reason) => flight.close(reason),
   };
