@@ -11,6 +11,7 @@ import { createAuthorizationAttempt } from "../../auth/oauth/sign-in/authorizati
 import type { ConnectionInfo, CredentialDescription } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
+import { textOfPage } from "../../page-text.js";
 import { parseUrl } from "../../url.js";
 import type { AttemptEvidence, ClientEvidence, OAuthEvidence, OAuthOffer } from "../evidence.js";
 import { checkMetadata } from "./check-metadata.js";
@@ -193,7 +194,7 @@ export function inspectClientResponse(
     return result(outcome, `, with the error ${peerText(context, error, 100)}.`);
   }
   if (status >= 200 && status < 400) return result("accepted", ", and accepts the client.");
-  const text = body.replace(/<(script|style)\b.*?(<\/\1>|$)/gis, " ").replace(/<[^>]*>/g, " ");
+  const text = textOfPage(body);
   const said = peerText(context, text.replace(/\s+/g, " ").trim(), 200);
   if ([400, 401, 403, 404].includes(status)) {
     if (wrongRedirect.test(text)) return result("redirect-mismatch", `: ${said}`);

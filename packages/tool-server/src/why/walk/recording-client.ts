@@ -2,6 +2,7 @@ import { Canceller } from "../../cancellation.js";
 import type { ResponseEvidence } from "../../causes/refusal-evidence.js";
 import type { Clock } from "../../clock.js";
 import type { HttpClient, HttpRequest, HttpResponse, ResponseHeaders } from "../../http/http-client.js";
+import { textOfPage, titleOfPage } from "../../page-text.js";
 import { parseUrl } from "../../url.js";
 import type { Walk } from "./walk.js";
 
@@ -137,7 +138,7 @@ export function collectResponseEvidence(
   const body = exchange.body();
   const [mediaType = ""] = (headers["content-type"] ?? "").toLowerCase().split(";");
   const isPage = htmlStart.test(body);
-  const title = isPage ? sanitize(/<title[^>]*>([^<]*)/i.exec(body)?.[1] ?? "", 150) : undefined;
+  const title = isPage ? sanitize(titleOfPage(body) ?? "", 150) : undefined;
   return {
     method,
     path: sanitize(url.pathname, 200),
@@ -148,11 +149,6 @@ export function collectResponseEvidence(
     location: locationOf(headers.location, url, sanitize),
     retryAfter: headers["retry-after"] === undefined ? undefined : sanitize(headers["retry-after"], 50),
   };
-}
-
-/** The text of a page, without markup, styles and scripts. */
-function textOfPage(body: string): string {
-  return body.replace(/<(script|style)\b.*?(<\/\1>|$)/gis, " ").replace(/<[^>]*>/g, " ");
 }
 
 /** The text of a body: the error fields of JSON if it has some, otherwise the body itself. */
