@@ -1,6 +1,7 @@
 import { carriesCredential } from "../../auth/credentials/refusal-evidence.js";
 import { createClientStore } from "../../auth/oauth/clients/client-store.js";
 import type { OAuthClient } from "../../auth/oauth/clients/oauth-client.js";
+import { isPageRefusal, unknownClient } from "../../auth/oauth/clients/register-client.js";
 import type { AuthorizationServer } from "../../auth/oauth/discovery/authorization-server.js";
 import { requestRules } from "../../auth/oauth/discovery/known-issuers.js";
 import type { OAuthContext } from "../../auth/oauth/oauth-context.js";
@@ -171,8 +172,6 @@ async function requestPage(
   return sendOAuthRequest(context, { method: "GET", url, headers, requested: "the check of the client" }, signal);
 }
 
-const unknownClient =
-  /invalid[_ ]client|unauthorized[_ ]client|unknown[_ ]client|client[^.<]{0,40}(?:not found|does not exist|not registered|unknown|invalid|disabled)/i;
 const wrongRedirect = /redirect[_ ]?ur[il]/i;
 
 /** What the response of an authorization endpoint says about the client. Redirects are not followed, and queries not reported. */
@@ -196,7 +195,7 @@ export function inspectClientResponse(
   if (status >= 200 && status < 400) return result("accepted", ", and accepts the client.");
   const text = textOfPage(body);
   const said = peerText(context, text.replace(/\s+/g, " ").trim(), 200);
-  if ([400, 401, 403, 404].includes(status)) {
+  if (isPageRefusal(status)) {
     if (wrongRedirect.test(text)) return result("redirect-mismatch", `: ${said}`);
     if (unknownClient.test(text)) return result("dead", `: ${said}`);
   }

@@ -1,4 +1,5 @@
 import { stringOf } from "../../../json-object.js";
+import { textOfPage } from "../../../page-text.js";
 import { parseUrl } from "../../../url.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import type { OAuthContext } from "../oauth-context.js";
@@ -111,8 +112,15 @@ function issuedAuthentication(method: string | undefined, clientSecret: string |
   return method === "client_secret_post" ? "client_secret_post" : "client_secret_basic";
 }
 
-const clientError =
-  /client[^.<]{0,20}metadata|invalid[_ ]client|unauthorized[_ ]client|unknown[_ ]client|client[^.<]{0,40}(?:not found|does not exist|not registered|unknown|invalid)|redirect[_ ]uri/i;
+/** The errors of authorization servers about a client that they do not know. An id, often a UUID, may be part of the sentence. */
+export const unknownClient: RegExp =
+  /(?:invalid|unauthorized|unknown|unrecogni[sz]ed|unregistered)[_ ](?:client|application)|(?:client|application)[^.,]{0,100}(?:not (?:be )?found|does not exist|not registered|unknown|invalid|not recogni[sz]ed|disabled)/i;
+const documentError = /client[^.]{0,20}metadata|redirect[_ ]uri/i;
+
+/** Whether an authorization endpoint refuses a request with this status without a redirect. */
+export function isPageRefusal(status: number): boolean {
+  return [400, 401, 403, 404, 422].includes(status);
+}
 
 /**
  * Whether the authorization server does not know a client: a registration that it deleted, or a document that it cannot read. A browser
@@ -137,7 +145,8 @@ export async function isClientDead(
     );
     const error = parseUrl(headers.location ?? "")?.searchParams.get("error");
     if (error === "invalid_client" || error === "unauthorized_client") return true;
-    return [400, 401, 403, 404].includes(status) && clientError.test(body);
+    const text = textOfPage(body);
+    return isPageRefusal(status) && (unknownClient.test(text) || documentError.test(text));
   } catch {
     signal?.throwIfAborted();
     return false;

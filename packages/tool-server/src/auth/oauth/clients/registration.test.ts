@@ -69,6 +69,38 @@ test("a client id that is too long for a URL is refused, and the next sign-in re
   expect(world.signInRequests).toMatchObject([{ way: { url: expect.stringContaining("client_id=short") } }]);
 });
 
+const id = "c24c4da9-cc66-4c69-8f02-03c803ff1e4e";
+
+test.each([
+  [400, `{"error":"invalid_request","error_description":"Client ID '${id}' not found"}`, 2],
+  [422, '{"message":"Unrecognized client_id"}', 2],
+  [400, `<p>The client ID <code>${id}</code> was not found in the registry.</p>`, 2],
+  [400, "<h1>Unknown application</h1>", 2],
+  [400, '{"error":"invalid_request","error_description":"The client could not be found"}', 2],
+  [400, '{"error":"invalid_request","error_description":"scope is missing"}', 1],
+  [400, `{"client_id":"${id}","error":"invalid_scope"}`, 1],
+  [429, "The client is unknown to the rate limiter.", 1],
+])("a registration is replaced if the server no longer knows it: %i %s", async (status, page, registrations) => {
+  const world = await createOAuthWorld();
+  let registered = 0;
+  const issuer = await startBareIssuer(({ path }, self) => {
+    if (path === "/authorize") return [status, page];
+    if (path === "/register") {
+      registered += 1;
+      return [201, { client_id: id }];
+    }
+    const endpoints = { authorization_endpoint: `${self}/authorize`, token_endpoint: `${self}/token` };
+    const registration = { registration_endpoint: `${self}/register`, code_challenge_methods_supported: ["S256"] };
+    return [200, { issuer: self, ...endpoints, ...registration }];
+  });
+  world.tool.authorizationServers = [issuer];
+  const declining: SignIn = { begin: () => Promise.reject(new Error("Not now.")) };
+  for (let signIn = 0; signIn < 2; signIn += 1) {
+    await expect(world.session().signIn(declining)).rejects.toMatchObject({ code: "SIGN_IN_FAILED" });
+  }
+  expect(registered).toBe(registrations);
+});
+
 test("suggests a token or an API key if a server publishes no OAuth metadata and registers no client", async () => {
   const world = await createOAuthWorld(["metadata-absent", "registration-refused"]);
   const url = `${world.authorization.origin}/mcp`;
