@@ -1,5 +1,5 @@
-import { type FSWatcher, watch } from "node:fs";
-import { basename, dirname } from "node:path";
+import { existsSync, type FSWatcher, watch } from "node:fs";
+import { basename, dirname, join } from "node:path";
 
 const settleMs = 200;
 
@@ -24,22 +24,48 @@ export function watchFolder(folder: string, onChange: () => void): () => void {
 /** Watches the named files of each folder, or all of them. */
 function watchFolders(folders: ReadonlyMap<string, Set<string> | undefined>, onChange: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;
-  const watchers = [...folders].flatMap(([folder, names]): FSWatcher[] => {
-    try {
-      const watcher = watch(folder, (_, name) => {
-        if (name !== null && names?.has(name) === false) return;
-        clearTimeout(timer);
-        timer = setTimeout(onChange, settleMs);
-      });
-      watcher.on("error", () => watcher.close());
-      return [watcher];
-    } catch {
-      // A folder that does not exist yet cannot be watched; files that appear in it are found at the next start.
-      return [];
-    }
-  });
+  const onEvent = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(onChange, settleMs);
+  };
+  const stops = [...folders].map(([folder, names]) => watchOneFolder(folder, names, onEvent));
   return () => {
     clearTimeout(timer);
-    for (const watcher of watchers) watcher.close();
+    for (const stop of stops) stop();
   };
+}
+
+/**
+ * Watches a folder. While it does not exist, as the folder of the approvals before the first one, the closest existing folder above it is
+ * watched. Returns a function that stops watching.
+ */
+function watchOneFolder(folder: string, names: ReadonlySet<string> | undefined, onEvent: () => void): () => void {
+  let watcher: FSWatcher | undefined;
+  /** Watches a folder, or the one above it. `missing` is the part of the path that does not exist in it. */
+  const follow = (at: string, missing?: string): void => {
+    try {
+      watcher = watch(at, (_, name) => {
+        if (missing === undefined) {
+          if (name === null || names?.has(name) !== false) onEvent();
+        } else if (existsSync(join(at, missing))) restart();
+      });
+    } catch (error) {
+      // A folder that may not be read is not watched; its changes are found at the next start.
+      const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+      if (isMissing && dirname(at) !== at) follow(dirname(at), basename(at));
+      return;
+    }
+    const current = watcher;
+    current.on("error", () => current.close());
+    // It may have been created just before the watch began.
+    if (missing !== undefined && existsSync(join(at, missing))) restart();
+  };
+  const restart = (): void => {
+    watcher?.close();
+    follow(folder);
+    // Files may have been written to the new folder before its watch began.
+    onEvent();
+  };
+  follow(folder);
+  return () => watcher?.close();
 }
