@@ -10,7 +10,7 @@ import { ChannelSchema, SocketSchema } from "@wirescope/channelz/client";
 import { createSnapshot, noCounters, objectKey, type SnapshotObject } from "@wirescope/channelz/timeline";
 import { createRecording } from "@wirescope/channelz/timeline/node";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { isChromiumInstalled } from "./chromium.test.helper.js";
 import { checkAccessibility, phone, usePageGateway } from "./page.test.helper.js";
 import { type RealServer, startEverything } from "./real-servers.test.helper.js";
@@ -231,12 +231,22 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     gateway.expectProblems(/ERR_|failed:|503 \(/);
     await rowOf(page, "clock").focus();
     await gateway.stop();
-    await page.getByText("The gateway stopped. Reconnecting…").waitFor();
+    await page.getByText("The gateway does not respond. Reconnecting…").waitFor();
     await gateway.start();
     await page.getByText("live", { exact: true }).waitFor();
-    await page.getByText("The gateway stopped.").waitFor({ state: "detached" });
+    await page.getByText("The gateway does not respond.").waitFor({ state: "detached" });
     expect(await page.evaluate(() => document.activeElement?.getAttribute("data-key"))).toBe("clock");
     await page.getByRole("complementary", { name: "Server" }).getByRole("heading", { name: "clock" }).waitFor();
+  });
+
+  test("says that a suspended gateway does not respond, although its connections stay open", async () => {
+    const page = await gateway.open();
+    await rowOf(page, "clock").waitFor();
+    gateway.suspend();
+    onTestFinished(gateway.resume);
+    await page.getByText("The gateway does not respond. Reconnecting…").waitFor();
+    gateway.resume();
+    await page.getByText("live", { exact: true }).waitFor();
   });
 
   test("[TS-D-PAGE-10] sends nothing usable to a program that took the port of the gateway", async () => {

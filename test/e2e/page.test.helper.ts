@@ -39,6 +39,10 @@ export interface PageGateway {
   expectProblems(pattern: RegExp): void;
   /** Ends the process and waits for its end. */
   stop(): Promise<void>;
+  /** Suspends the process: it keeps its connections, but does not respond. */
+  suspend(): void;
+  /** Continues the suspended process. */
+  resume(): void;
   /** Starts it again, at the same port. */
   start(): Promise<void>;
 }
@@ -50,6 +54,7 @@ export function usePageGateway({ args, env: more = {}, keepsPort = false }: Page
   mkdirSync(env.XDG_RUNTIME_DIR, { mode: 0o700 });
   let url = "";
   let end: (() => Promise<void>) | undefined;
+  let signal: (name: NodeJS.Signals) => void = () => {};
   let found: string[][] = [];
   let expected: RegExp[] = [];
 
@@ -62,6 +67,7 @@ export function usePageGateway({ args, env: more = {}, keepsPort = false }: Page
       stdio: ["ignore", "pipe", "inherit"],
     });
     const ended = once(child, "exit");
+    signal = (name) => void child.kill(name);
     end = async () => {
       end = undefined;
       child.kill();
@@ -105,6 +111,8 @@ export function usePageGateway({ args, env: more = {}, keepsPort = false }: Page
     },
     expectProblems: (pattern) => void expected.push(pattern),
     stop: async () => end?.(),
+    suspend: () => signal("SIGSTOP"),
+    resume: () => signal("SIGCONT"),
     start,
   };
 }

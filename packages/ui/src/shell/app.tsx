@@ -51,7 +51,7 @@ function ConnectionNote(): VNode | null {
   const what = session.value?.kind === "target" ? "The process that serves this page" : "The gateway";
   return (
     <p class="connection-note" role="status">
-      {what} stopped. Reconnecting…
+      {what} does not respond. Reconnecting…
     </p>
   );
 }

@@ -23,6 +23,9 @@ export type LiveStream = (session: Session, signal: AbortSignal, onMessage: () =
 const firstRetryMs = 500;
 const maxRetryMs = 4_000;
 
+/** How long all streams may be silent until the page checks whether the server responds. The timeline usually sends each second. */
+const maxSilenceMs = 5_000;
+
 /**
  * Keeps a stream open while the page is visible: when it ends or fails, it is opened again. Returns a function that ends it.
  * A hidden tab has no streams: it costs the server nothing, and browsers allow only six connections to a host over HTTP/1.1.
@@ -37,6 +40,8 @@ export function keepStream(stream: LiveStream): () => void {
     void run(stream, running.signal);
   };
   document.addEventListener("visibilitychange", restart);
+  if (!hasTimer) setInterval(() => void checkServer(), 1_000);
+  hasTimer = true;
   restart();
   return () => {
     document.removeEventListener("visibilitychange", restart);
@@ -49,21 +54,51 @@ async function run(stream: LiveStream, signal: AbortSignal): Promise<void> {
   let retryMs = firstRetryMs;
   if (!states.peek().has(stream)) setState(stream, "opening");
   while (!signal.aborted) {
+    const attempt = new AbortController();
     try {
       const session = await sharedSession();
       if (session === undefined || signal.aborted) return;
-      await stream(session, signal, () => {
+      heardMs = performance.now();
+      attempts.add(attempt);
+      await stream(session, AbortSignal.any([signal, attempt.signal]), () => {
+        heardMs = performance.now();
         retryMs = firstRetryMs;
         if (!signal.aborted) setState(stream, "live");
       });
     } catch {
       // The server stopped or cannot be reached. The state shows it, and the next attempt may succeed.
+    } finally {
+      attempts.delete(attempt);
     }
     if (signal.aborted) return;
     setState(stream, "failing");
     opened = undefined;
     await delay(retryMs, signal);
     retryMs = Math.min(maxRetryMs, retryMs * 2);
+  }
+}
+
+/** The open streams. */
+const attempts = new Set<AbortController>();
+/** When a stream last opened or sent a message. */
+let heardMs = 0;
+let hasTimer = false;
+let isChecking = false;
+
+/**
+ * Ends all streams if they are silent and the server does not respond: neither a suspended server nor a lost network closes a
+ * connection, and the page would show old data as live.
+ */
+async function checkServer(): Promise<void> {
+  if (isChecking || attempts.size === 0 || performance.now() - heardMs < maxSilenceMs) return;
+  isChecking = true;
+  try {
+    await loadSession();
+    heardMs = performance.now();
+  } catch {
+    for (const attempt of attempts) attempt.abort();
+  } finally {
+    isChecking = false;
   }
 }
 

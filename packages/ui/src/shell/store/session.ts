@@ -56,7 +56,10 @@ addEventListener("storage", ({ key }) => {
   if (key === keyItem) void loadSession().catch(() => {});
 });
 
-/** Reads the session. Rejects if the server cannot be reached. */
+/** How long the server has to respond to a request for the session. */
+const maxResponseMs = 8_000;
+
+/** Reads the session. Rejects if the server cannot be reached or does not respond. */
 export async function loadSession(): Promise<Session | undefined> {
   const key = localStorage.getItem(keyItem);
   proof = key === null ? undefined : await exchangeProofs(key);
@@ -85,7 +88,10 @@ async function exchangeProofs(key: string): Promise<string | undefined> {
 
 /** Requests the session. Undefined if this browser has none. */
 async function readJson<Body>(headers: Readonly<Record<string, string>>): Promise<Body | undefined> {
-  const response = await fetch("/session", { headers: { accept: "application/json", ...headers } });
+  const response = await fetch("/session", {
+    headers: { accept: "application/json", ...headers },
+    signal: AbortSignal.timeout(maxResponseMs),
+  });
   if (response.status === 401 || response.status === 403) return undefined;
   if (!response.ok) throw new Error(`The server responded to /session with status ${response.status}.`);
   return (await response.json()) as Body;
