@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { type Column, Copy, duration, Empty, Section, Sparkline, StateMark, Table } from "../design/index.js";
 import { address, openPanel } from "../shell/routing/index.js";
-import { serverState } from "../shell/server-actions/index.js";
+import { authenticationText, serverState } from "../shell/server-actions/index.js";
 import { callStatistics, type ServerStatistics } from "../shell/store/index.js";
 import { AuthenticationText } from "./authentication.js";
 import { percent, perSecond } from "./number-text.js";
@@ -33,7 +33,7 @@ const columns: readonly Column<Row>[] = [
     key: "authentication",
     title: "Authentication",
     render: ({ server }) => <AuthenticationText server={server} />,
-    sortValue: ({ server }) => server.authentication?.summary,
+    sortValue: ({ server }) => authenticationText(server),
     isWide: true,
     priority: 2,
   },
@@ -93,7 +93,7 @@ const columns: readonly Column<Row>[] = [
 
 const keyOf = ({ server }: Row): string => server.name;
 const searchText = ({ server }: Row): string => {
-  return `${server.name} ${server.target} ${serverState(server).word} ${server.authentication?.summary ?? ""}`;
+  return `${server.name} ${server.target} ${serverState(server).word} ${authenticationText(server)}`;
 };
 
 /** One row for each server of the gateway. */

@@ -1,3 +1,3 @@
 export { ServerActions } from "./server-actions.js";
 export { openServerDialog, ServerDialogs } from "./server-dialogs.js";
-export { finalExpiryMs, serverState, usesOAuth, whyCommand } from "./server-status.js";
+export { authenticationText, finalExpiryMs, serverState, usesOAuth, whyCommand } from "./server-status.js";

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { AuthMethod, ConnectivityState, type Server, ServerSchema } from "@wirescope/gateway/admin";
 import { expect, test } from "vitest";
-import { checkCommand, finalExpiryMs, serverState, whyCommand } from "./server-status.js";
+import { authenticationText, checkCommand, finalExpiryMs, serverState, whyCommand } from "./server-status.js";
 
 function failing(code: string, problem = "It failed.", advice = ""): Server {
   const failure = { code, message: `${problem} ${advice}`, problem, advice };
@@ -38,6 +38,17 @@ test("describes the state of a server as the terminal does, with the first thing
 
 test("shortens a long reason", () => {
   expect(serverState(failing("UNAUTHORIZED", "x".repeat(500))).reason).toHaveLength(240);
+});
+
+test("describes the authentication of a server as the terminal does", () => {
+  const authentication = { method: AuthMethod.OAUTH, summary: "OAuth, not signed in", oauth: { signedIn: false } };
+  const connected = create(ServerSchema, { state: ConnectivityState.READY, authentication });
+  expect(authenticationText(connected)).toBe("none");
+  expect(authenticationText({ ...failing("SERVER_UNREACHABLE"), authentication: connected.authentication })).toBe("–");
+  expect(authenticationText({ ...failing("SIGN_IN_NEEDED"), authentication: connected.authentication })).toBe(
+    "OAuth, not signed in",
+  );
+  expect(authenticationText(failing("NOT_TRUSTED"))).toBe("–");
 });
 
 test("reports the expiry of a token only if it cannot be refreshed", () => {

@@ -1,6 +1,6 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { AuthMethod, ConnectivityState, type Server } from "@wirescope/gateway/admin";
-import { statusText } from "@wirescope/gateway/internal/status-text";
+import { authText, statusText } from "@wirescope/gateway/internal/status-text";
 import type { Tone } from "../../design/index.js";
 
 /** Failures that the user resolves by signing in. */
@@ -62,6 +62,13 @@ function reasonOf({ code, message, problem, advice }: NonNullable<Server["failur
   const said = problem === "" ? message : problem;
   if (said.length > maxCharacters) return `${said.slice(0, maxCharacters - 1)}…`;
   return advice === "" || said.length + 1 + advice.length > maxCharacters ? said : `${said} ${advice}`;
+}
+
+/** How a server authenticates, as `wirescope status` prints it. */
+export function authenticationText({ state, failure, authentication }: Server): string {
+  const { summary, oauth } = authentication ?? {};
+  const text = authText({ state: stateNames[state] ?? "UNKNOWN", failure }, summary, oauth?.signedIn);
+  return text === "-" ? "–" : text;
 }
 
 /** When a server's token expires for good, in milliseconds since 1970; undefined if it can be refreshed or has no known expiry. */
