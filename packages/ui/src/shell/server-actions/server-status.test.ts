@@ -36,8 +36,10 @@ test("describes the state of a server as the terminal does, with the first thing
   });
 });
 
-test("shortens a long reason", () => {
+test("shortens a long reason, and keeps what to do about it", () => {
   expect(serverState(failing("UNAUTHORIZED", "x".repeat(500))).reason).toHaveLength(240);
+  const { reason } = serverState(failing("UNAUTHORIZED", "x".repeat(500), "Set BILLING_KEY."));
+  expect(reason).toBe(`${"x".repeat(239)}… Set BILLING_KEY.`);
 });
 
 test("describes the authentication of a server as the terminal does", () => {

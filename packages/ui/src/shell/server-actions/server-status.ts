@@ -28,7 +28,7 @@ export interface ServerState {
   readonly remedy: Remedy | undefined;
 }
 
-/** The maximum length of a reason, in characters; Explain shows the rest. */
+/** The maximum length of a problem, and of the advice about it, in characters; Explain shows the rest. */
 const maxCharacters = 240;
 
 /** Indexed by the state's number in Channelz. */
@@ -55,13 +55,16 @@ function remedyOf(code: string): Remedy {
   return entryCodes.has(code) ? "check" : "explain";
 }
 
-/** As in the to-do list that `wirescope up` prints. */
+/** The problem and, unlike in the to-do list of `wirescope up`, always what to do about it. */
 function reasonOf({ code, message, problem, advice }: NonNullable<Server["failure"]>): string {
   if (code === "NOT_TRUSTED") return "pending approval";
   if (code === "SIGN_IN_NEEDED") return "sign-in required";
-  const said = problem === "" ? message : problem;
-  if (said.length > maxCharacters) return `${said.slice(0, maxCharacters - 1)}…`;
-  return advice === "" || said.length + 1 + advice.length > maxCharacters ? said : `${said} ${advice}`;
+  // The message contains the advice.
+  return problem === "" ? shorten(message) : `${shorten(problem)} ${shorten(advice)}`.trim();
+}
+
+function shorten(text: string): string {
+  return text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text;
 }
 
 /** How a server authenticates, as `wirescope status` prints it. */
