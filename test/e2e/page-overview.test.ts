@@ -226,6 +226,24 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     await item.waitFor({ state: "detached" });
   });
 
+  test("keeps the columns of the other servers in view if one has a very long name", async () => {
+    const file = join(gateway.folder, ".mcp.json");
+    const text = readFileSync(file, "utf8");
+    const name = `generated-${"long-".repeat(30)}name`;
+    const page = await gateway.open("/", { viewport: { width: 768, height: 900 } });
+    onTestFinished(() => writeFileSync(file, text));
+    const { mcpServers } = JSON.parse(text);
+    writeFileSync(file, JSON.stringify({ mcpServers: { ...mcpServers, [name]: mcpServers.clock } }));
+    const row = rowOf(page, name);
+    await row.waitFor();
+    const [table, status] = await Promise.all([
+      page.locator(".table-box").boundingBox(),
+      row.getByText("not approved", { exact: true }).boundingBox(),
+    ]);
+    expect((status?.x ?? 0) + (status?.width ?? 0)).toBeLessThan((table?.x ?? 0) + (table?.width ?? 0));
+    expect(await row.getByTitle(name).count()).toBe(1);
+  });
+
   test("says that the gateway stopped, and continues by itself when it is back", async () => {
     const page = await gateway.open("/?panel=/servers/clock");
     gateway.expectProblems(/ERR_|failed:|503 \(/);

@@ -17,7 +17,11 @@ const columns: readonly Column<Row>[] = [
   {
     key: "name",
     title: "Server",
-    render: ({ server }) => <span class="server-name">{server.name}</span>,
+    render: ({ server }) => (
+      <span class="server-name" title={server.name}>
+        {server.name}
+      </span>
+    ),
     sortValue: ({ server }) => server.name,
   },
   {
