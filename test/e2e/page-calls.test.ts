@@ -174,6 +174,24 @@ describe.skipIf(!isChromiumInstalled)("the calls in the page", () => {
     await rows(page).first().waitFor();
   });
 
+  test("stays usable in several windows, and says which of them waits for a connection", async () => {
+    const client = await connect("windows");
+    await client.callTool({ name: "wild__echo", arguments: { text: "in two windows" } });
+    await client.close();
+    const page = await gateway.open("/calls");
+    const rows = page.getByRole("table", { name: "calls" }).locator("tbody tr");
+    await rows.first().waitFor();
+    const second = await page.context().newPage();
+    await second.goto(new URL("/calls", gateway.url).href);
+    const note = second.getByText("Other windows with this page use all connections");
+    await note.waitFor();
+    await rows.first().click();
+    await page.getByRole("list", { name: "Phases of the call" }).waitFor();
+    await page.close();
+    await note.waitFor({ state: "detached" });
+    await second.getByRole("table", { name: "calls" }).locator("tbody tr").first().waitFor();
+  });
+
   test("ends the capture and deletes the bodies", async () => {
     await using client = await withClose(await connect("editor"));
     const page = await gateway.open("/calls");

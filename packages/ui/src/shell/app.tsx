@@ -47,11 +47,14 @@ export function App(): VNode {
 }
 
 function ConnectionNote(): VNode | null {
-  if (connection.value !== "reconnecting") return null;
+  const state = connection.value;
+  if (state !== "reconnecting" && state !== "waiting") return null;
   const what = session.value?.kind === "target" ? "The process that serves this page" : "The gateway";
   return (
     <p class="connection-note" role="status">
-      {what} does not respond. Reconnecting…
+      {state === "waiting"
+        ? "Other windows with this page use all connections that the browser allows. This one continues when you close or hide another."
+        : `${what} does not respond. Reconnecting…`}
     </p>
   );
 }

@@ -9,6 +9,7 @@ const marks: Readonly<Record<ConnectionState, readonly [tone: Tone, word: string
   connecting: ["connecting", "connecting"],
   live: ["ready", "live"],
   reconnecting: ["failing", "reconnecting"],
+  waiting: ["waiting", "waiting"],
   ended: ["waiting", "signed out"],
 };
 

@@ -35,7 +35,7 @@ const changedBy: Readonly<Record<string, readonly OfferKind[]>> = {
 
 /** Keeps the lists current while the tools are shown. Returns a function that ends it. */
 export function watchOffers(): () => void {
-  return keepStream(async (_, ended, onMessage) => {
+  return keepStream(true, async (_, ended, onMessage) => {
     // Until the gateway ends it. If the subscribed resources change, it starts again at once.
     while (!ended.aborted && (await listen(ended, onMessage)));
   });

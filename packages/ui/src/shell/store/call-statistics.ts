@@ -45,7 +45,7 @@ export const callStatistics: ReadonlySignal<GatewayStatistics | undefined> = com
 
 /** Reads the statistics every two seconds, and at once when another moment is chosen. */
 export function watchCallStatistics(): () => void {
-  return keepStream(async (session, signal, onMessage) => {
+  return keepStream(false, async (session, signal, onMessage) => {
     if (!session.features.calls) {
       onMessage();
       return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
@@ -63,7 +63,7 @@ export function watchCallStatistics(): () => void {
       }
       await nextRead(timeMs, signal);
       // The gateway may have been replaced meanwhile; then the session must be opened again first.
-      if (connection.peek() !== "live") return;
+      if (connection.peek() !== "live" && connection.peek() !== "waiting") return;
     }
   });
 }

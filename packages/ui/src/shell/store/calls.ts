@@ -50,7 +50,7 @@ export const missedCalls: ReadonlySignal<number> = computed(() => missed.value);
 export const capture: ReadonlySignal<CaptureStatus | undefined> = computed(() => captureState.value);
 
 export function watchCalls(): () => void {
-  return keepStream(async (session, signal, onMessage) => {
+  return keepStream("calls", async (session, signal, onMessage) => {
     if (!session.features.calls) {
       onMessage();
       return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));

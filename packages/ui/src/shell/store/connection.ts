@@ -1,10 +1,14 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { loadSession, type Session } from "./session.js";
+import { withStreamSlot } from "./stream-slots.js";
 
-/** Whether the page receives live data. "ended": this browser has no valid session and needs a new link. */
-export type ConnectionState = "connecting" | "live" | "reconnecting" | "ended";
+/**
+ * Whether the page receives live data. "waiting": other windows use all connections that streams may use. "ended": this browser has no
+ * valid session and needs a new link.
+ */
+export type ConnectionState = "connecting" | "live" | "reconnecting" | "waiting" | "ended";
 
-type StreamState = "opening" | "live" | "failing";
+type StreamState = "opening" | "live" | "failing" | "waiting";
 
 const states = signal<ReadonlyMap<LiveStream, StreamState>>(new Map());
 const hasEnded = signal(false);
@@ -13,6 +17,7 @@ let wasLive = false;
 export const connection: ReadonlySignal<ConnectionState> = computed(() => {
   if (hasEnded.value) return "ended";
   const all = [...states.value.values()];
+  if (all.includes("waiting")) return "waiting";
   if (all.includes("failing")) return wasLive ? "reconnecting" : "connecting";
   return all.includes("live") ? "live" : wasLive ? "reconnecting" : "connecting";
 });
@@ -20,24 +25,31 @@ export const connection: ReadonlySignal<ConnectionState> = computed(() => {
 /** Reads a stream until it ends or the signal aborts, and calls `onMessage` for each message. */
 export type LiveStream = (session: Session, signal: AbortSignal, onMessage: () => void) => Promise<void>;
 
+/** Whether a stream keeps a connection open, or the feature without which it does not. */
+type HoldsConnection = boolean | keyof Session["features"];
+
 const firstRetryMs = 500;
 const maxRetryMs = 4_000;
 
 /** How long all streams may be silent until the page checks whether the server responds. The timeline usually sends each second. */
 const maxSilenceMs = 5_000;
 
+/** How long a stream waits for other windows until the page says so. */
+const waitingNoticeMs = 1_000;
+
 /**
  * Keeps a stream open while the page is visible: when it ends or fails, it is opened again. Returns a function that ends it.
  * A hidden tab has no streams: it costs the server nothing, and browsers allow only six connections to a host over HTTP/1.1.
+ * A stream that keeps a connection open may have to wait for other windows.
  */
-export function keepStream(stream: LiveStream): () => void {
+export function keepStream(holdsConnection: HoldsConnection, stream: LiveStream): () => void {
   let running: AbortController | undefined;
   const restart = (): void => {
     running?.abort();
     running = undefined;
     if (document.visibilityState === "hidden") return;
     running = new AbortController();
-    void run(stream, running.signal);
+    void run(holdsConnection, stream, running.signal);
   };
   document.addEventListener("visibilitychange", restart);
   if (!hasTimer) setInterval(() => void checkServer(), 1_000);
@@ -50,24 +62,33 @@ export function keepStream(stream: LiveStream): () => void {
   };
 }
 
-async function run(stream: LiveStream, signal: AbortSignal): Promise<void> {
+async function run(holdsConnection: HoldsConnection, stream: LiveStream, signal: AbortSignal): Promise<void> {
   let retryMs = firstRetryMs;
   if (!states.peek().has(stream)) setState(stream, "opening");
   while (!signal.aborted) {
     const attempt = new AbortController();
+    let notice: ReturnType<typeof setTimeout> | undefined;
     try {
       const session = await sharedSession();
       if (session === undefined || signal.aborted) return;
-      heardMs = performance.now();
-      attempts.add(attempt);
-      await stream(session, AbortSignal.any([signal, attempt.signal]), () => {
+      const read = async (): Promise<void> => {
+        clearTimeout(notice);
+        if (states.peek().get(stream) === "waiting") setState(stream, "opening");
         heardMs = performance.now();
-        retryMs = firstRetryMs;
-        if (!signal.aborted) setState(stream, "live");
-      });
+        attempts.add(attempt);
+        await stream(session, AbortSignal.any([signal, attempt.signal]), () => {
+          heardMs = performance.now();
+          retryMs = firstRetryMs;
+          if (!signal.aborted) setState(stream, "live");
+        });
+      };
+      notice = setTimeout(() => !signal.aborted && setState(stream, "waiting"), waitingNoticeMs);
+      const needsSlot = typeof holdsConnection === "string" ? session.features[holdsConnection] : holdsConnection;
+      await (needsSlot ? withStreamSlot(signal, read) : read());
     } catch {
       // The server stopped or cannot be reached. The state shows it, and the next attempt may succeed.
     } finally {
+      clearTimeout(notice);
       attempts.delete(attempt);
     }
     if (signal.aborted) return;

@@ -55,7 +55,7 @@ export function putServer(server: Server): void {
 }
 
 export function watchServers(): () => void {
-  return keepStream(async (session, signal, onMessage) => {
+  return keepStream("servers", async (session, signal, onMessage) => {
     if (!session.features.servers) {
       onMessage();
       return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));

@@ -137,7 +137,7 @@ export function watchTimeline(): () => void {
     if (timeMs === undefined) past.value = undefined;
     else loadMoment({ timeMs, at: (at) => from.at(at) });
   });
-  const endLive = keepStream(async (_session, signal, onMessage) => {
+  const endLive = keepStream(true, async (_session, signal, onMessage) => {
     liveWindow.clear();
     for await (const { snapshot: next, delta, cost: spent } of client.watch({ signal })) {
       onMessage();
