@@ -117,6 +117,18 @@ describe.skipIf(!isChromiumInstalled)("the overview of the demonstration", () =>
       .toBe("/explain");
   });
 
+  test("finds an object by its kind and address in the palette, and opens it", async () => {
+    const page = await gateway.open("/connections?as=table");
+    const { port } = new URL(gateway.url);
+    await page.getByRole("cell", { name: `127.0.0.1:${port}`, exact: true }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type(`socket ${port}`);
+    await page.getByRole("option", { selected: true }).getByText(`127.0.0.1:${port}`).waitFor();
+    await page.keyboard.press("Enter");
+    const panel = page.getByRole("complementary", { name: "Object" });
+    await panel.getByRole("heading", { name: `127.0.0.1:${port}` }).waitFor();
+  });
+
   test("opens and closes the palette in the same turn as its key, so that the next key reaches it", async () => {
     const page = await gateway.open();
     await rowOf(page, "ledger").waitFor();
