@@ -87,7 +87,7 @@ test("[TS-OAUTH-8] [TS-D-TENANT-1] tokens of another process are deleted too, bu
   expect(await currentToken(world.session({ tenant: "t2" }))).toBeDefined();
 });
 
-test("signs in again after a sign-out, in the same session with the same registration", async () => {
+test("signs in again after a sign-out, in the same session with a new registration", async () => {
   const world = await createOAuthWorld();
   const session = world.session();
   await session.signIn(world.person);
@@ -95,7 +95,23 @@ test("signs in again after a sign-out, in the same session with the same registr
   await session.signIn(world.person);
   expect(await currentToken(session)).toBeDefined();
   expect(await session.status()).toMatchObject({ isSignedIn: true, issuer: world.authorization.issuer });
-  expect(world.authorization.count("/register")).toBe(1);
+  expect(world.authorization.count("/register")).toBe(2);
+});
+
+test("a sign-out deletes the registration without tokens, and keeps those of another tenant", async () => {
+  const world = await createOAuthWorld();
+  await world.session().signIn(world.person);
+  await world.session({ tenant: "t2" }).signIn(world.person);
+  await world.session().signOut();
+  const clients = async (): Promise<string[]> =>
+    (await world.vault.list()).keys.filter(({ item }) => item === "client").map(({ tenant }) => tenant);
+  expect(await clients()).toEqual(["t2"]);
+  // As after a sign-in that never returned, because the authorization server has forgotten the client.
+  for (const key of (await world.vault.list()).keys.filter(({ item }) => item === "tokens")) {
+    await world.vault.deleteIf(key, (await world.vault.get(key))?.revision ?? "");
+  }
+  expect((await world.session({ tenant: "t2" }).signOut()).wiped).toEqual([]);
+  expect(await clients()).toEqual([]);
 });
 
 test("tokens that are written during a sign-out are revoked and deleted too", async () => {

@@ -25,7 +25,8 @@ export interface SignOutOptions {
 
 /**
  * Signs out of a tool server: revokes the tokens of every issuer if it supports that, deletes them in any case, including those that
- * another process wrote meanwhile, and sends the last access token once. The client and the pinned issuer stay.
+ * another process wrote meanwhile, and sends the last access token once. The registration of the client is deleted too, so that the next
+ * sign-in registers it again; the pinned issuer stays.
  */
 export async function signOut(
   parts: SignOutParts,
@@ -36,8 +37,10 @@ export async function signOut(
   const { keys, unreadable } = await options.vault.list();
   const problems = [...unreadable];
   const { profile, server } = options;
-  const all = keys.filter((key) => key.profile === profile && key.server === server && key.item === "tokens");
-  const isOwn = (key: VaultKey): boolean => isSame(key, vaultKeyOf(options, key.issuer, "tokens"));
+  const ofServer = keys.filter((key) => key.profile === profile && key.server === server);
+  const all = ofServer.filter(({ item }) => item === "tokens");
+  const isOwn = (key: VaultKey): boolean =>
+    isSame(key, { ...vaultKeyOf(options, key.issuer, "tokens"), item: key.item });
   const wiped: WipedTokens[] = [];
   let last: TokenRecord | undefined;
   for (const key of isEverywhere ? all : all.filter(isOwn)) {
@@ -56,6 +59,15 @@ export async function signOut(
     };
     try {
       await options.vault.withLock(key, wipe, { signal, waitMs: tokenLockWaitMs });
+    } catch (error) {
+      problems.push(error instanceof Error ? error.message : "unknown");
+    }
+  }
+  for (const key of ofServer.filter(({ item }) => item === "client")) {
+    if (!isEverywhere && !isOwn(key)) continue;
+    try {
+      const entry = await options.vault.get(key);
+      if (entry !== undefined) await options.vault.deleteIf(key, entry.revision);
     } catch (error) {
       problems.push(error instanceof Error ? error.message : "unknown");
     }
