@@ -86,7 +86,10 @@ test("[TS-D-CLI-6] status shows the servers of the running gateway, and a server
   expect(stdout.match(/wirescope login/g)).toHaveLength(1);
   const { gateway, servers } = JSON.parse((await world.run(["status", "--json"])).stdout);
   expect(gateway).toBe(new URL(up.endpoint).origin);
+  const { since } = servers.notes.failure;
   expect(servers.notes).toMatchObject({ works: false, failure: { code: "SIGN_IN_NEEDED" } });
+  expect(since).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  expect(stdout.replace(/\s+/g, " ")).toContain(`It has failed since ${since}.`);
 });
 
 test("[TS-D-CLI-6] status names one command for a server that requires one more scope, and it works", async () => {

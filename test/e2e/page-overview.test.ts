@@ -34,6 +34,7 @@ describe.skipIf(!isChromiumInstalled)("the overview of the demonstration", () =>
     const attention = page.getByRole("region", { name: "Needs attention" });
     await expect.poll(() => attention.getByRole("listitem").count()).toBe(2);
     await expect.poll(() => attention.textContent()).toContain("expired");
+    await expect.poll(() => attention.textContent()).toMatch(/began (?:now|\d+ (?:s|min) ago)/);
     // The visitor of the demonstration calls the clock and the weather.
     await expect.poll(() => rowOf(page, "clock").textContent()).toMatch(/\d ms/);
     await checkAccessibility(page);

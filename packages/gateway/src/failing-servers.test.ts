@@ -89,6 +89,24 @@ describe("an unreachable and a silent server", () => {
     );
   });
 
+  test("says since when a server fails, until it is connected", async () => {
+    let isUp = false;
+    const late = modernListener(makeEcho("late"));
+    const port = await serve((request, response) => {
+      if (isUp) late(request, response);
+      else response.writeHead(503).end();
+    });
+    const gateway = await startTestGateway({ late: { type: "http", url: `http://127.0.0.1:${port}/mcp` } });
+    const failure = () => gateway.gateway.servers()[0]?.failure;
+    await expect.poll(failure, pollOptions).toBeDefined();
+    const first = failure();
+    expect(first?.since).toBe(first?.at);
+    await expect.poll(() => (failure()?.at ?? 0) > (first?.at ?? 0), pollOptions).toBe(true);
+    expect(failure()?.since).toBe(first?.at);
+    isUp = true;
+    await expect.poll(failure, pollOptions).toBeUndefined();
+  });
+
   test("adds a server that starts later, and notifies clients", async () => {
     let isUp = false;
     const late = modernListener(makeEcho("late"));

@@ -98,7 +98,9 @@ function codeOf({ servers, reloadFailure }: ServerStatuses): number {
 function documentOf({ gateway }: ServerAdmin, { servers, reloadFailure }: ServerStatuses): object {
   const rows = servers.map((server) => {
     const { name, type, state, tools, credential, description } = server;
-    const reason = isWell(server) ? undefined : reasonDocument(server.failure);
+    const failed = isWell(server) ? undefined : reasonDocument(server.failure);
+    const since = server.failingSince === undefined ? {} : { since: timeText(server.failingSince) };
+    const reason = failed && { ...failed, ...since };
     return [
       name,
       { type, state, works: isWell(server), tools, auth: credential?.summary, server: description, failure: reason },
@@ -120,9 +122,11 @@ function linesOf({ gateway }: ServerAdmin, { servers, reloadFailure }: ServerSta
   }
   if (servers.length === 0) return [...lines, "No servers."];
   lines.push(...renderTable(columns(screen), servers, width));
-  for (const { name, failure, ...rest } of servers) {
-    if (failure === undefined || isWell({ name, failure, ...rest })) continue;
-    lines.push("", ...wrap(printableText(`${name}: ${reasonOf(name, failure)}`), width, ""));
+  for (const server of servers) {
+    const { name, failure, failingSince } = server;
+    if (failure === undefined || isWell(server)) continue;
+    const since = failingSince === undefined ? "" : ` It has failed since ${timeText(failingSince)}.`;
+    lines.push("", ...wrap(printableText(`${name}: ${reasonOf(name, failure)}${since}`), width, ""));
     if (!namesScopes(failure)) lines.push(`  ${palette.strong(printableText(nextOf(name, failure.code)))}`);
   }
   return lines;
@@ -139,6 +143,11 @@ function reasonOf(server: string, failure: NonNullable<ServerReport["failure"]>)
 /** Whether the advice is to sign in with more scopes: only the message has that command. */
 function namesScopes(failure: NonNullable<ServerReport["failure"]>): boolean {
   return failure instanceof Error && failure.code === "SIGN_IN_NEEDED" && failure.advice.includes(" --scope ");
+}
+
+/** A time to the second. It is not relative, so that --watch prints nothing if nothing changes. */
+function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 /** The command that fixes it, or that says more. */

@@ -12,7 +12,7 @@ function status(name: string, error?: ToolServerError): ServerStatus {
     protocolVersion: undefined,
     credential: undefined,
     authentication: undefined,
-    failure: error && { code: error.code, message: error.message, error, at: 0 },
+    failure: error && { code: error.code, message: error.message, error, at: 0, since: 0 },
     tools: undefined,
     idlePatterns: [],
     callsInFlight: 0,

@@ -64,6 +64,8 @@ export interface ServerFailure {
   readonly error?: ToolServerError | undefined;
   /** In milliseconds since the epoch. */
   readonly at: number;
+  /** When the first of the failures since the last connection occurred, in milliseconds since the epoch. */
+  readonly since: number;
 }
 
 /** One server behind the gateway: its connection, its lists and its calls. */
@@ -187,7 +189,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         isSettled = true;
         const message = error instanceof Error ? error.message : String(error);
         const known = ToolServerError.is(error) ? error : undefined;
-        failure = { code: known?.code, message, error: known, at: clock.now() };
+        fail(message, known);
         if (!isDraining) {
           events.emit({ kind: "server-state", server: name, state: "TRANSIENT_FAILURE", reason: message });
         }
@@ -198,6 +200,11 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     return opening;
   };
 
+  const fail = (message: string, error: ToolServerError | undefined): void => {
+    const at = clock.now();
+    failure = { code: error?.code, message, error, at, since: failure?.since ?? at };
+  };
+
   const onState = (state: Connection["state"], reason: string | undefined, error?: ToolServerError): void => {
     if (state === "READY") {
       isSettled = true;
@@ -206,7 +213,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       lists.reload();
     } else if (state === "TRANSIENT_FAILURE") {
       isSettled = true;
-      failure = { code: error?.code, message: reason ?? "The connection failed.", error, at: clock.now() };
+      fail(reason ?? "The connection failed.", error);
       lists.clear();
     }
   };

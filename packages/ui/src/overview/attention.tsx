@@ -1,3 +1,4 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Server } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
 import { Section, StateMark, Time } from "../design/index.js";
@@ -65,12 +66,18 @@ function FailingServer({ server }: { readonly server: Server }): VNode {
 
 function ServerName({ server }: { readonly server: Server }): VNode {
   const { tone, word } = serverState(server);
+  const { beginTime } = server.failure ?? {};
   return (
     <div class="attention-name">
       <Link to={`/servers/${encodeURIComponent(server.name)}`} inPanel>
         {server.name}
       </Link>
       <StateMark tone={tone}>{word}</StateMark>
+      {beginTime && (
+        <span class="attention-since">
+          began <Time ms={timestampMs(beginTime)} />
+        </span>
+      )}
     </div>
   );
 }

@@ -69,6 +69,7 @@ function rowsOf(server: Server): readonly (readonly [string, VNode | string | fa
     ],
     ["Channel", channelId > 0n && <Link to={`/object/channel/${channelId}`}>{`channel ${channelId}`}</Link>],
     ["Configuration", configuration !== "" && <Copy text={configuration} what="path" isShown />],
+    ["Began to fail", failure?.beginTime && <Time ms={timestampMs(failure.beginTime)} />],
     ["Last error", failure?.time && <Time ms={timestampMs(failure.time)} />],
   ];
 }

@@ -107,7 +107,7 @@ test("keeps the authentication and the failure of a server", () => {
       protocolVersion: undefined,
       credential: "signed in",
       authentication: { kind: "oauth", summary: "signed in", headers: [], environment: [], oauth },
-      failure: { code: error.code, message: error.message, error, at: 1 },
+      failure: { code: error.code, message: error.message, error, at: 2000, since: 1000 },
       tools: undefined,
       idlePatterns: [],
       callsInFlight: 0,
@@ -121,6 +121,7 @@ test("keeps the authentication and the failure of a server", () => {
     isConnected: false,
     credential: { kind: "oauth", summary: "signed in", oauth },
     failure: { code: "UNAUTHORIZED", problem: "It responded 401.", advice: "Sign in." },
+    failingSince: 1000,
   });
 });
 

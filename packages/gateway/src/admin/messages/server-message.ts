@@ -60,6 +60,8 @@ export interface ServerReport {
     | ToolServerError
     | { readonly code: undefined; readonly message: string; readonly details?: undefined }
     | undefined;
+  /** When it began to fail, in milliseconds since the epoch; undefined if that is not known. */
+  readonly failingSince?: number | undefined;
 }
 
 /** The server that a message describes. */
@@ -78,6 +80,7 @@ export function serverFromMessage(message: Server): ServerReport {
       oauth: authentication.oauth && oauthFromMessage(authentication.oauth),
     },
     failure: failureReport(failure),
+    failingSince: msOf(failure?.beginTime),
   };
 }
 
@@ -100,9 +103,9 @@ function oauthFromMessage(message: OAuthState): OAuthDescription {
   };
 }
 
-function failureInit({ code, message, error, at }: ServerFailure): MessageInitShape<typeof FailureSchema> {
+function failureInit({ code, message, error, at, since }: ServerFailure): MessageInitShape<typeof FailureSchema> {
   const known = error === undefined ? { code: code ?? "", message } : failureToMessage(error, (text) => text);
-  return { ...known, message, ...timeOf("time", at || undefined) };
+  return { ...known, message, ...timeOf("time", at || undefined), ...timeOf("beginTime", since) };
 }
 
 function authenticationInit(
