@@ -78,7 +78,7 @@ export { type LoadedToolServers, loadToolServers, sandboxSettings } from "./load
 export type { Mutable } from "./mutable.js";
 export { scrubbedEnvironment } from "./process/child-environment.js";
 export { resolveCommand } from "./process/resolve-command.js";
-export { findSecretShapes, isSecretName } from "./secrets/recognize-secrets.js";
+export { isSecretName, withoutSecretShapes } from "./secrets/recognize-secrets.js";
 export { redactStart } from "./secrets/redactor.js";
 export {
   inputsOf,

@@ -35,6 +35,17 @@ test("reports no part of a secret, wherever the output is cut", () => {
   );
 });
 
+test("reports nothing that only a secret looks like, although nobody registered it", () => {
+  const key = `sk-live-${"a1B2".repeat(8)}`;
+  const lines = ["-----BEGIN RSA PRIVATE KEY-----", "MIIEow", "-----END RSA PRIVATE KEY-----", "Error: no key"];
+  expect(linesOf([`connecting with token=${key}\n${"x".repeat(490)} ${key}\n`, lines.join("\n")])).toEqual([
+    "connecting with token=[redacted]",
+    `${"x".repeat(490)} [redacte…`,
+    "[redacted]",
+    "Error: no key",
+  ]);
+});
+
 describe("the last output of a process", () => {
   test("reports the last lines of a process", () => {
     expect(significantLines(["one", "two", "three"], 2)).toEqual(["two", "three"]);

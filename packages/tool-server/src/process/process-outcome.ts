@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { systemClock, waitAtMost } from "../clock.js";
 import { printableText } from "../printable-text.js";
+import { withoutSecretShapes } from "../secrets/recognize-secrets.js";
 
 /** Why a child never ran. */
 export type NotStarted =
@@ -110,6 +111,8 @@ export async function drain(pipe: Readable): Promise<void> {
 const keptBytes = 32 * 1024;
 const keptLines = 20;
 const keptLineLength = 500;
+/** Longer than what is shown, so that no part of a secret remains at its end. */
+const redactedLineLength = 800;
 
 /** The last lines of an output, in bounded memory. */
 interface LastLines {
@@ -148,10 +151,14 @@ export function createLastLines(): LastLines {
         if (lineEnd === -1) return [`[one line of more than ${keptBytes / 1024} KiB]`];
         bytes = bytes.subarray(lineEnd + 1);
       }
-      return redact(bytes.toString("utf8"))
+      const lines = redact(bytes.toString("utf8"))
         .split(/\r?\n|\r/)
         .filter((line) => line.trim() !== "")
         .slice(-keptLines)
+        .map((line) => line.slice(0, redactedLineLength));
+      // Programs print secrets that nobody registered, also over several lines.
+      return withoutSecretShapes(lines.join("\n"))
+        .split("\n")
         .map((line) => printableText(line.trimEnd(), keptLineLength));
     },
   };

@@ -8,7 +8,7 @@ export interface SecretShape {
 }
 
 const knownShapes: readonly (readonly [looksLike: string, pattern: RegExp])[] = [
-  ["a private key", /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*/g],
+  ["a private key", /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g],
   // It ends where the next one could start: otherwise the time would grow with the square of the length.
   ["a JSON Web Token", /\beyJ(?:(?!-eyJ)[\w-]){8,}\.[\w-]{8,}\.[\w-]*/g],
   ["a GitHub token", /\b(?:gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_\w{20,})/g],
@@ -56,6 +56,14 @@ export function findSecretShapes(text: string): SecretShape[] {
     if (isRandom(value)) found.push({ value, looksLike: "a random key", isCertain: false });
   }
   return found;
+}
+
+/** A string with `[redacted]` in place of what only secrets look like; recognized in its first 16,384 characters. */
+export function withoutSecretShapes(text: string): string {
+  let result = text;
+  for (const { value, isCertain } of findSecretShapes(text))
+    if (isCertain) result = result.replaceAll(value, "[redacted]");
+  return result;
 }
 
 function isRandom(text: string): boolean {

@@ -1,4 +1,4 @@
-import { findSecretShapes, isSecretName, redactStart } from "@wirescope/tool-server/internal";
+import { isSecretName, redactStart, withoutSecretShapes } from "@wirescope/tool-server/internal";
 
 /** JSON to show to a user. */
 export interface JsonText {
@@ -24,10 +24,7 @@ export function redactedJson(value: unknown, redact: (text: string) => string, l
   const textOf = (text: string): string => {
     const start = redactStart(text, maxString, redact);
     if (start.length > maxString) isTruncated = true;
-    let result = start;
-    for (const { value: shape, isCertain } of findSecretShapes(start)) {
-      if (isCertain) result = result.replaceAll(shape, redacted);
-    }
+    const result = withoutSecretShapes(start);
     left -= result.length + 8;
     return result;
   };

@@ -62,6 +62,12 @@ describe("the output of a child", () => {
     expect((await failure()).message).toContain("It never responded, but wrote 2 texts that are not protocol messages");
   });
 
+  test("quotes no secret that the server writes by itself", async () => {
+    const key = `sk-live-${"a1B2".repeat(8)}`;
+    const { transport } = await startShell(`echo "using ${key}"; read line`);
+    await vi.waitFor(() => expect(transport.strayOutput()).toContain('starting with "using [redacted]"'), waiting);
+  });
+
   test("counts other output since the last message only", async () => {
     const { transport, messages } = await startShell(
       `echo "hello"; read line; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read line; echo "TypeError: x"; read line`,

@@ -1,5 +1,6 @@
 import type { Mutable } from "../../mutable.js";
 import { quotedText } from "../../printable-text.js";
+import { withoutSecretShapes } from "../../secrets/recognize-secrets.js";
 import { redactStart } from "../../secrets/redactor.js";
 import type { TransportContext } from "./transport.js";
 
@@ -31,7 +32,8 @@ export function createStrayOutput(context: TransportContext, place: string, advi
       count += 1;
       length += text.length;
       if (count === 1) {
-        excerpt = quotedText(redactStart(text.trimStart(), maxQuoted, secrets.redact).trimEnd(), maxQuoted);
+        const start = withoutSecretShapes(redactStart(text.trimStart(), maxQuoted, secrets.redact));
+        excerpt = quotedText(start.trimEnd(), maxQuoted);
         if (strayOutput.first === undefined) {
           strayOutput.first = `${excerpt}. ${advice}`;
           report(
