@@ -100,8 +100,8 @@ test("[TS-D-CLI-6] status names one command for a server that requires one more 
   world.tool.requireScope("notes:write");
   const { stdout } = await world.run(["status", "--trust"]);
   const [pasted = "", ...more] =
-    stdout.replaceAll(/\s+/g, " ").match(/wirescope login .*?--scope \S+|wirescope \w+/g) ?? [];
-  expect(pasted).toMatch(/^wirescope login notes --config \S+ --scope notes:write$/);
+    stdout.replaceAll(/\s+/g, " ").match(/wirescope login .*?--config \S+|wirescope \w+/g) ?? [];
+  expect(pasted).toMatch(/^wirescope login notes --scope notes:write --config \S+$/);
   expect(more).toEqual([]);
   await login("--scope", "notes:write");
   expect((await world.run(["status", "--trust"])).code).toBe(0);
@@ -114,11 +114,13 @@ test("[TS-D-CLI-6] status --watch --json prints a line for each change until it 
   const [before = ""] = (await untilPrinted(watching, /\n/)).split("\n");
   expect(JSON.parse(before).servers.everything).toMatchObject({ works: false, failure: { code: "NOT_TRUSTED" } });
   await run(["trust", "--all", "--yes"]);
-  const [, after = ""] = (await untilPrinted(watching, /\n.*\n/)).split("\n");
-  expect(JSON.parse(after).servers.everything).toMatchObject({ works: true, state: "READY" });
+  // On a busy machine an attempt to connect may fail first, which is a change too.
+  await untilPrinted(watching, /"state":"READY"/);
   watching.process.kill("SIGINT");
   expect(await watching.ended).toBe(0);
-  expect(watching.stdout.trimEnd().split("\n")).toHaveLength(2);
+  const lines = watching.stdout.trimEnd().split("\n");
+  expect(JSON.parse(lines.at(-1) ?? "").servers.everything).toMatchObject({ works: true, state: "READY" });
+  expect(lines.filter((line, index) => line === lines[index - 1])).toEqual([]);
 });
 
 test("status accepts an interval only with --watch", async () => {

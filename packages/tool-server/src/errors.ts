@@ -121,6 +121,8 @@ export interface ToolServerErrorDetails {
   readonly unsetVariables?: readonly string[] | undefined;
   /** The authorization server that was used before, and the one that the server names now. */
   readonly issuerChange?: { readonly from: string; readonly to: string } | undefined;
+  /** Set if the advice is to sign in: with these scopes in addition to the usual ones. */
+  readonly signIn?: { readonly scopes: readonly string[] } | undefined;
   /** The authorization server, and the other origin of its sign-in page. */
   readonly foreignOrigin?: { readonly issuer: string; readonly origin: string } | undefined;
 }

@@ -2,7 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { printableText } from "@wirescope/channelz/internal";
 import type { ServerReport } from "@wirescope/gateway/internal";
 import { authText } from "@wirescope/gateway/internal/status-text";
-import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
+import { describeProblem } from "@wirescope/tool-server/internal";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { ServerAdmin, ServerStatuses } from "../admin/server-admin.js";
 import { exitCode } from "../failure.js";
 import { parseDuration } from "../option-values.js";
@@ -126,23 +127,15 @@ function linesOf({ gateway }: ServerAdmin, { servers, reloadFailure }: ServerSta
     const { name, failure, failingSince } = server;
     if (failure === undefined || isWell(server)) continue;
     const since = failingSince === undefined ? "" : ` It has failed since ${timeText(failingSince)}.`;
-    lines.push("", ...wrap(printableText(`${name}: ${reasonOf(name, failure)}${since}`), width, ""));
-    if (!namesScopes(failure)) lines.push(`  ${palette.strong(printableText(nextOf(name, failure.code)))}`);
+    lines.push("", ...wrap(printableText(`${name}: ${reasonOf(failure)}${since}`), width, ""));
+    lines.push(`  ${palette.strong(printableText(nextOf(name, failure)))}`);
   }
   return lines;
 }
 
 /** Why a server does not work, without the gateway's advice to sign in: the command for this user is printed below. */
-function reasonOf(server: string, failure: NonNullable<ServerReport["failure"]>): string {
-  if (!(failure instanceof Error) || failure.code !== "SIGN_IN_NEEDED") return failure.message;
-  const { message, advice } = failure;
-  const isSame = advice.includes(`wirescope login ${shellWord(server)}`) && !namesScopes(failure);
-  return isSame ? message.slice(0, -advice.length).trimEnd() : message;
-}
-
-/** Whether the advice is to sign in with more scopes: only the message has that command. */
-function namesScopes(failure: NonNullable<ServerReport["failure"]>): boolean {
-  return failure instanceof Error && failure.code === "SIGN_IN_NEEDED" && failure.advice.includes(" --scope ");
+function reasonOf(failure: NonNullable<ServerReport["failure"]>): string {
+  return failure instanceof Error && failure.details.signIn !== undefined ? describeProblem(failure) : failure.message;
 }
 
 /** A time to the second. It is not relative, so that --watch prints nothing if nothing changes. */
@@ -151,9 +144,11 @@ function timeText(ms: number): string {
 }
 
 /** The command that fixes it, or that says more. */
-function nextOf(server: string, code: string | undefined): string {
+function nextOf(server: string, { code, details }: NonNullable<ServerReport["failure"]>): string {
   if (code === "NOT_TRUSTED") return commandLine("trust", server);
-  return code === "SIGN_IN_NEEDED" ? commandLine("login", server) : commandLine("why", server);
+  const { scopes = [] } = details?.signIn ?? {};
+  if (code === "SIGN_IN_NEEDED") return commandLine("login", server, ...scopes.flatMap((scope) => ["--scope", scope]));
+  return commandLine("why", server);
 }
 
 function columns({ palette }: Screen): Column<ServerReport>[] {

@@ -26,6 +26,7 @@ test("keeps the message parts of a failure and what the user has to confirm", ()
   const details = {
     issuerChange: { from: "https://a.example", to: "https://b.example" },
     foreignOrigin: { issuer: "https://a.example", origin: "https://c.example" },
+    signIn: { scopes: ["notes:write"] },
   };
   const sent = create(
     FailureSchema,

@@ -148,7 +148,7 @@ export function failureToMessage(
   error: ToolServerError,
   redact: (text: string) => string,
 ): MessageInitShape<typeof FailureSchema> {
-  const { issuerChange, foreignOrigin, unsetVariables = [] } = error.details;
+  const { issuerChange, foreignOrigin, signIn, unsetVariables = [] } = error.details;
   return {
     code: error.code,
     message: redact(error.message),
@@ -157,6 +157,7 @@ export function failureToMessage(
     evidence: redact(error.evidence),
     advice: redact(error.advice),
     unsetVariables: [...unsetVariables],
+    ...(signIn && { signIn: { scopes: signIn.scopes.map(redact) } }),
     ...(issuerChange && { issuerChange: { from: redact(issuerChange.from), to: redact(issuerChange.to) } }),
     ...(foreignOrigin && {
       foreignOrigin: { issuer: redact(foreignOrigin.issuer), origin: redact(foreignOrigin.origin) },
@@ -167,7 +168,7 @@ export function failureToMessage(
 /** The failure that a message holds; undefined if the gateway has no code for it. */
 export function failureFromMessage(message: Failure, cause?: unknown): ToolServerError | undefined {
   if (message.code === "") return undefined;
-  const { subject, problem, evidence, advice, issuerChange, foreignOrigin, unsetVariables } = message;
+  const { subject, problem, evidence, advice, issuerChange, foreignOrigin, signIn, unsetVariables } = message;
   return new ToolServerError(
     message.code as ToolServerErrorCode,
     // An older gateway sends only the message.
@@ -176,6 +177,7 @@ export function failureFromMessage(message: Failure, cause?: unknown): ToolServe
       ...(cause === undefined ? {} : { cause }),
       details: {
         ...(unsetVariables.length > 0 && { unsetVariables }),
+        ...(signIn && { signIn: { scopes: signIn.scopes } }),
         ...(issuerChange && { issuerChange: { from: issuerChange.from, to: issuerChange.to } }),
         ...(foreignOrigin && { foreignOrigin: { issuer: foreignOrigin.issuer, origin: foreignOrigin.origin } }),
       },

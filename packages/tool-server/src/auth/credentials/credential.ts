@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { CredentialDescription, CredentialKind } from "../../connection-info.js";
-import { ToolServerError, type ToolServerErrorCode } from "../../errors.js";
+import { ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "../../errors.js";
 import type { HeaderFields } from "./header-fields.js";
 
 /**
@@ -73,6 +73,8 @@ export type RefusalDecision =
       readonly advice?: string | undefined;
       /** The error code, such as SIGN_IN_NEEDED. Default: by the status. */
       readonly code?: ToolServerErrorCode | undefined;
+      /** Set if the advice is to sign in. */
+      readonly signIn?: ToolServerErrorDetails["signIn"];
     };
 
 /** A status as in a status line: `401 Unauthorized`. */
@@ -94,8 +96,13 @@ export function isRefusal(status: number): boolean {
 }
 
 /** The decision to fail. Without a code, the status decides: UNAUTHORIZED or FORBIDDEN. */
-export function giveUp(reason: string, advice = "", code?: ToolServerErrorCode): RefusalDecision {
-  return { action: "give-up", reason, advice, code };
+export function giveUp(
+  reason: string,
+  advice = "",
+  code?: ToolServerErrorCode,
+  signIn?: ToolServerErrorDetails["signIn"],
+): RefusalDecision {
+  return { action: "give-up", reason, advice, code, signIn };
 }
 
 /** The decision for a credential that does not change by itself. */

@@ -66,7 +66,8 @@ async function handleRefusal(context: NetworkContext, request: RefusedExchange):
     advice: redact(decision.advice || (isOAuth || first === undefined ? "" : formatFix(first.fix))),
   };
   const code = decision.code ?? (status === 401 ? "UNAUTHORIZED" : "FORBIDDEN");
-  const failure = new ToolServerError(code, parts, { details: { status, causes, refusal: evidence } });
+  const details = { status, causes, refusal: evidence, ...(decision.signIn && { signIn: decision.signIn }) };
+  const failure = new ToolServerError(code, parts, { details });
   report(info, "error", failure.message);
   throw failure;
 }

@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file wirescope/v1/admin.proto.
  */
 export const file_wirescope_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("Chh3aXJlc2NvcGUvdjEvYWRtaW4ucHJvdG8SDHdpcmVzY29wZS52MSL6AgoGU2VydmVyEgwKBG5hbWUYASABKAkSFQoNY29uZmlndXJhdGlvbhgCIAEoCRIqCgl0cmFuc3BvcnQYAyABKA4yFy53aXJlc2NvcGUudjEuVHJhbnNwb3J0Eg4KBnRhcmdldBgEIAEoCRIuCgVzdGF0ZRgFIAEoDjIfLndpcmVzY29wZS52MS5Db25uZWN0aXZpdHlTdGF0ZRImCgdmYWlsdXJlGAYgASgLMhUud2lyZXNjb3BlLnYxLkZhaWx1cmUSNAoOYXV0aGVudGljYXRpb24YByABKAsyHC53aXJlc2NvcGUudjEuQXV0aGVudGljYXRpb24SFwoKdG9vbF9jb3VudBgIIAEoDUgAiAEBEhIKCmNoYW5uZWxfaWQYCSABKAMSEwoLc2VydmVyX25hbWUYCiABKAkSFgoOc2VydmVyX3ZlcnNpb24YCyABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgMIAEoCUINCgtfdG9vbF9jb3VudCLHAgoHRmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaXNzdWVyX2NoYW5nZRgEIAEoCzIaLndpcmVzY29wZS52MS5Jc3N1ZXJDaGFuZ2USMwoOZm9yZWlnbl9vcmlnaW4YBSABKAsyGy53aXJlc2NvcGUudjEuRm9yZWlnbk9yaWdpbhIPCgdzdWJqZWN0GAYgASgJEg8KB3Byb2JsZW0YByABKAkSEAoIZXZpZGVuY2UYCCABKAkSDgoGYWR2aWNlGAkgASgJEhcKD3Vuc2V0X3ZhcmlhYmxlcxgKIAMoCRIuCgpiZWdpbl90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIvCg1Gb3JlaWduT3JpZ2luEg4KBmlzc3VlchgBIAEoCRIOCgZvcmlnaW4YAiABKAkiKAoMSXNzdWVyQ2hhbmdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAkidAoOQXV0aGVudGljYXRpb24SKAoGbWV0aG9kGAEgASgOMhgud2lyZXNjb3BlLnYxLkF1dGhNZXRob2QSDwoHc3VtbWFyeRgCIAEoCRInCgVvYXV0aBgDIAEoCzIYLndpcmVzY29wZS52MS5PQXV0aFN0YXRlIqECCgpPQXV0aFN0YXRlEhEKCXNpZ25lZF9pbhgBIAEoCBISCgpzaWduaW5nX2luGAIgASgIEg4KBmlzc3VlchgDIAEoCRIPCgdhY2NvdW50GAQgASgJEg4KBnNjb3BlcxgFIAMoCRIvCgtleHBpcmVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLb2J0YWluX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXJlbmV3YWJsZRgIIAEoCBISCgp0b2tlbl90eXBlGAkgASgJEjIKDnBhdXNlX2VuZF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJlChJMaXN0U2VydmVyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAirgEKE0xpc3RTZXJ2ZXJzUmVzcG9uc2USJQoHc2VydmVycxgBIAMoCzIULndpcmVzY29wZS52MS5TZXJ2ZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEigKBHRpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KDnJlbG9hZF9mYWlsdXJlGAQgASgLMhUud2lyZXNjb3BlLnYxLkZhaWx1cmUiFQoTV2F0Y2hTZXJ2ZXJzUmVxdWVzdCJ9ChRXYXRjaFNlcnZlcnNSZXNwb25zZRIlCgdzZXJ2ZXJzGAEgAygLMhQud2lyZXNjb3BlLnYxLlNlcnZlchIPCgdyZW1vdmVkGAIgAygJEi0KDnJlbG9hZF9mYWlsdXJlGAMgASgLMhUud2lyZXNjb3BlLnYxLkZhaWx1cmUisgEKDVNpZ25JblJlcXVlc3QSDgoGc2VydmVyGAEgASgJEiQKA3dheRgCIAEoDjIXLndpcmVzY29wZS52MS5TaWduSW5XYXkSDgoGc2NvcGVzGAMgAygJEhgKEGNvbmZpcm1lZF9pc3N1ZXIYBCABKAkSGAoQY29uZmlybWVkX29yaWdpbhgFIAEoCRITCgtyZXR1cm5fcGF0aBgGIAEoCRISCgp3aXRoX3N0ZXBzGAcgASgIIssBCg5TaWduSW5SZXNwb25zZRIsCgZwcm9tcHQYASABKAsyGi53aXJlc2NvcGUudjEuU2lnbkluUHJvbXB0SAASLgoHd2FpdGluZxgCIAEoCzIbLndpcmVzY29wZS52MS5TaWduSW5XYWl0aW5nSAASKAoEZG9uZRgDIAEoCzIYLndpcmVzY29wZS52MS5TaWduSW5Eb25lSAASKAoEc3RlcBgEIAEoCzIYLndpcmVzY29wZS52MS5TaWduSW5TdGVwSABCBwoFZXZlbnQi8QEKClNpZ25JblN0ZXASDAoEbmFtZRgBIAEoCRIsCgdvdXRjb21lGAIgASgOMhsud2lyZXNjb3BlLnYxLkNoZWNrLk91dGNvbWUSDgoGbWV0aG9kGAMgASgJEgsKA3VybBgEIAEoCRInCgRzZW50GAUgAygLMhkud2lyZXNjb3BlLnYxLlNpZ25JbkZpZWxkEg4KBnN0YXR1cxgGIAEoBRIrCghyZWNlaXZlZBgHIAMoCzIZLndpcmVzY29wZS52MS5TaWduSW5GaWVsZBITCgtkdXJhdGlvbl9tcxgIIAEoBRIPCgdmYWlsdXJlGAkgASgJIioKC1NpZ25JbkZpZWxkEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkizAEKDFNpZ25JblByb21wdBISCgpzaWduX2luX2lkGAEgASgJEg4KBmlzc3VlchgCIAEoCRIOCgZzY29wZXMYAyADKAkSEgoKbmV3X3Njb3BlcxgEIAMoCRIPCgdzdG9yYWdlGAUgASgJEi4KB2Jyb3dzZXIYBiABKAsyGy53aXJlc2NvcGUudjEuU2lnbkluQnJvd3NlckgAEiwKBmRldmljZRgHIAEoCzIaLndpcmVzY29wZS52MS5TaWduSW5EZXZpY2VIAEIFCgN3YXkiMgoNU2lnbkluQnJvd3NlchILCgN1cmwYASABKAkSFAoMcmVkaXJlY3RfdXJpGAIgASgJInUKDFNpZ25JbkRldmljZRILCgN1cmwYASABKAkSEQoJdXNlcl9jb2RlGAIgASgJEhQKDGNvbXBsZXRlX3VybBgDIAEoCRIvCgtleHBpcmVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiIAoNU2lnbkluV2FpdGluZxIPCgdtZXNzYWdlGAEgASgJIjIKClNpZ25JbkRvbmUSJAoGc2VydmVyGAEgASgLMhQud2lyZXNjb3BlLnYxLlNlcnZlciI8ChVDb21wbGV0ZVNpZ25JblJlcXVlc3QSEgoKc2lnbl9pbl9pZBgBIAEoCRIPCgdhZGRyZXNzGAIgASgJIhgKFkNvbXBsZXRlU2lnbkluUmVzcG9uc2UiLQoOU2lnbk91dFJlcXVlc3QSDgoGc2VydmVyGAEgASgJEgsKA2FsbBgCIAEoCCKqAQoPU2lnbk91dFJlc3BvbnNlEigKBXdpcGVkGAEgAygLMhkud2lyZXNjb3BlLnYxLldpcGVkVG9rZW5zEikKBXByb29mGAIgASgLMhoud2lyZXNjb3BlLnYxLlNpZ25PdXRQcm9vZhIQCghwcm9ibGVtcxgDIAMoCRIwCglyZW1haW5pbmcYBCADKAsyHS53aXJlc2NvcGUudjEuUmVtYWluaW5nVG9rZW5zIi4KD1JlbWFpbmluZ1Rva2VucxILCgN1cmwYASABKAkSDgoGdGVuYW50GAIgASgJIn4KC1dpcGVkVG9rZW5zEg4KBmlzc3VlchgBIAEoCRIuCgxhY2Nlc3NfdG9rZW4YAiABKAsyGC53aXJlc2NvcGUudjEuUmV2b2NhdGlvbhIvCg1yZWZyZXNoX3Rva2VuGAMgASgLMhgud2lyZXNjb3BlLnYxLlJldm9jYXRpb24itQEKClJldm9jYXRpb24SMQoHb3V0Y29tZRgBIAEoDjIgLndpcmVzY29wZS52MS5SZXZvY2F0aW9uLk91dGNvbWUSDgoGcmVhc29uGAIgASgJImQKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhMKD09VVENPTUVfUkVWT0tFRBABEhcKE09VVENPTUVfVU5TVVBQT1JURUQQAhISCg5PVVRDT01FX0ZBSUxFRBADIo0CCgxTaWduT3V0UHJvb2YSMwoHb3V0Y29tZRgBIAEoDjIiLndpcmVzY29wZS52MS5TaWduT3V0UHJvb2YuT3V0Y29tZRIOCgZzdGF0dXMYAiABKAUSLwoLZXhwaXJlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgEIAEoCSJ3CgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABITCg9PVVRDT01FX1JFRlVTRUQQARIUChBPVVRDT01FX0FDQ0VQVEVEEAISEwoPT1VUQ09NRV9VTkNMRUFSEAMSEwoPT1VUQ09NRV9OT1RISU5HEAQiIgoQUmVjb25uZWN0UmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkiOQoRUmVjb25uZWN0UmVzcG9uc2USJAoGc2VydmVyGAEgASgLMhQud2lyZXNjb3BlLnYxLlNlcnZlciIkChJHZXRBcHByb3ZhbFJlcXVlc3QSDgoGc2VydmVyGAEgASgJIr4BChNHZXRBcHByb3ZhbFJlc3BvbnNlEicKBXN0YXRlGAEgASgOMhgud2lyZXNjb3BlLnYxLlRydXN0U3RhdGUSDgoGcmVhc29uGAIgASgJEhMKC2ZpbmdlcnByaW50GAMgASgJEhMKC2Rlc2NyaXB0aW9uGAQgAygJEi0KB2NoYW5nZXMYBSADKAsyHC53aXJlc2NvcGUudjEuQXBwcm92YWxDaGFuZ2USFQoNdGhpc19ydW5fb25seRgGIAEoCCJrCg5BcHByb3ZhbENoYW5nZRINCgVmaWVsZBgBIAEoCRIMCgRwYXRoGAIgASgJEhMKBmJlZm9yZRgDIAEoCUgAiAEBEhIKBWFmdGVyGAQgASgJSAGIAQFCCQoHX2JlZm9yZUIICgZfYWZ0ZXIiNQoOQXBwcm92ZVJlcXVlc3QSDgoGc2VydmVyGAEgASgJEhMKC2ZpbmdlcnByaW50GAIgASgJIjcKD0FwcHJvdmVSZXNwb25zZRIkCgZzZXJ2ZXIYASABKAsyFC53aXJlc2NvcGUudjEuU2VydmVyIiAKDkV4cGxhaW5SZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCSJxCg9FeHBsYWluUmVzcG9uc2USIwoEc3RlcBgBIAEoCzITLndpcmVzY29wZS52MS5DaGVja0gAEjAKC2V4cGxhbmF0aW9uGAIgASgLMhkud2lyZXNjb3BlLnYxLkV4cGxhbmF0aW9uSABCBwoFZXZlbnQihAIKC0V4cGxhbmF0aW9uEg4KBnNlcnZlchgBIAEoCRIqCgl0cmFuc3BvcnQYAiABKA4yFy53aXJlc2NvcGUudjEuVHJhbnNwb3J0EgwKBHdlbGwYAyABKAgSIwoGY2F1c2VzGAQgAygLMhMud2lyZXNjb3BlLnYxLkNhdXNlEiIKBXN0ZXBzGAUgAygLMhMud2lyZXNjb3BlLnYxLkNoZWNrEikKDHJlcXVpcmVtZW50cxgGIAMoCzITLndpcmVzY29wZS52MS5DaGVjaxITCgtwZXJtaXNzaW9ucxgHIAMoCRIiCgVub3RlcxgIIAMoCzITLndpcmVzY29wZS52MS5DYXVzZSJ3CgVDYXVzZRIMCgRjb2RlGAEgASgJEg0KBXRpdGxlGAIgASgJEg4KBndlaWdodBgDIAEoARIPCgdwcm9ibGVtGAQgASgJEhAKCGV2aWRlbmNlGAUgAygJEh4KA2ZpeBgGIAEoCzIRLndpcmVzY29wZS52MS5GaXgiYQoDRml4Eg4KBmFkdmljZRgBIAEoCRIPCgdjb21tYW5kGAIgASgJEgwKBGZpbGUYAyABKAkSDAoEbGluZRgEIAEoBRIOCgZjb2x1bW4YBSABKAUSDQoFd3JpdGUYBiABKAkisgEKBUNoZWNrEgwKBG5hbWUYASABKAkSLAoHb3V0Y29tZRgCIAEoDjIbLndpcmVzY29wZS52MS5DaGVjay5PdXRjb21lEhAKCGV2aWRlbmNlGAMgAygJIlsKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEg4KCk9VVENPTUVfT0sQARISCg5PVVRDT01FX0ZBSUxFRBACEhMKD09VVENPTUVfU0tJUFBFRBADIg8KDVJlbG9hZFJlcXVlc3QiIQoOUmVsb2FkUmVzcG9uc2USDwoHc2VydmVycxgBIAMoCSIiCg9TZXREZWJ1Z1JlcXVlc3QSDwoHZW5hYmxlZBgBIAEoCCInChBTZXREZWJ1Z1Jlc3BvbnNlEhMKC3dhc19lbmFibGVkGAEgASgIKnsKCVRyYW5zcG9ydBIZChVUUkFOU1BPUlRfVU5TUEVDSUZJRUQQABISCg5UUkFOU1BPUlRfSFRUUBABEhEKDVRSQU5TUE9SVF9TU0UQAhIXChNUUkFOU1BPUlRfV0VCU09DS0VUEAMSEwoPVFJBTlNQT1JUX1NURElPEAQq4AEKEUNvbm5lY3Rpdml0eVN0YXRlEiIKHkNPTk5FQ1RJVklUWV9TVEFURV9VTlNQRUNJRklFRBAAEhsKF0NPTk5FQ1RJVklUWV9TVEFURV9JRExFEAESIQodQ09OTkVDVElWSVRZX1NUQVRFX0NPTk5FQ1RJTkcQAhIcChhDT05ORUNUSVZJVFlfU1RBVEVfUkVBRFkQAxIoCiRDT05ORUNUSVZJVFlfU1RBVEVfVFJBTlNJRU5UX0ZBSUxVUkUQBBIfChtDT05ORUNUSVZJVFlfU1RBVEVfU0hVVERPV04QBSqkAQoKQXV0aE1ldGhvZBIbChdBVVRIX01FVEhPRF9VTlNQRUNJRklFRBAAEhQKEEFVVEhfTUVUSE9EX05PTkUQARIXChNBVVRIX01FVEhPRF9IRUFERVJTEAISFgoSQVVUSF9NRVRIT0RfSEVMUEVSEAMSGwoXQVVUSF9NRVRIT0RfRU5WSVJPTk1FTlQQBBIVChFBVVRIX01FVEhPRF9PQVVUSBAFKlkKCVNpZ25JbldheRIbChdTSUdOX0lOX1dBWV9VTlNQRUNJRklFRBAAEhcKE1NJR05fSU5fV0FZX0JST1dTRVIQARIWChJTSUdOX0lOX1dBWV9ERVZJQ0UQAiqIAQoKVHJ1c3RTdGF0ZRIbChdUUlVTVF9TVEFURV9VTlNQRUNJRklFRBAAEhcKE1RSVVNUX1NUQVRFX1RSVVNURUQQARITCg9UUlVTVF9TVEFURV9ORVcQAhIXChNUUlVTVF9TVEFURV9DSEFOR0VEEAMSFgoSVFJVU1RfU1RBVEVfREVOSUVEEAQy9QYKDEFkbWluU2VydmljZRJXCgtMaXN0U2VydmVycxIgLndpcmVzY29wZS52MS5MaXN0U2VydmVyc1JlcXVlc3QaIS53aXJlc2NvcGUudjEuTGlzdFNlcnZlcnNSZXNwb25zZSIDkAIBElcKDFdhdGNoU2VydmVycxIhLndpcmVzY29wZS52MS5XYXRjaFNlcnZlcnNSZXF1ZXN0GiIud2lyZXNjb3BlLnYxLldhdGNoU2VydmVyc1Jlc3BvbnNlMAESRQoGU2lnbkluEhsud2lyZXNjb3BlLnYxLlNpZ25JblJlcXVlc3QaHC53aXJlc2NvcGUudjEuU2lnbkluUmVzcG9uc2UwARJbCg5Db21wbGV0ZVNpZ25JbhIjLndpcmVzY29wZS52MS5Db21wbGV0ZVNpZ25JblJlcXVlc3QaJC53aXJlc2NvcGUudjEuQ29tcGxldGVTaWduSW5SZXNwb25zZRJGCgdTaWduT3V0Ehwud2lyZXNjb3BlLnYxLlNpZ25PdXRSZXF1ZXN0Gh0ud2lyZXNjb3BlLnYxLlNpZ25PdXRSZXNwb25zZRJMCglSZWNvbm5lY3QSHi53aXJlc2NvcGUudjEuUmVjb25uZWN0UmVxdWVzdBofLndpcmVzY29wZS52MS5SZWNvbm5lY3RSZXNwb25zZRJXCgtHZXRBcHByb3ZhbBIgLndpcmVzY29wZS52MS5HZXRBcHByb3ZhbFJlcXVlc3QaIS53aXJlc2NvcGUudjEuR2V0QXBwcm92YWxSZXNwb25zZSIDkAIBEkYKB0FwcHJvdmUSHC53aXJlc2NvcGUudjEuQXBwcm92ZVJlcXVlc3QaHS53aXJlc2NvcGUudjEuQXBwcm92ZVJlc3BvbnNlEkgKB0V4cGxhaW4SHC53aXJlc2NvcGUudjEuRXhwbGFpblJlcXVlc3QaHS53aXJlc2NvcGUudjEuRXhwbGFpblJlc3BvbnNlMAESSQoIU2V0RGVidWcSHS53aXJlc2NvcGUudjEuU2V0RGVidWdSZXF1ZXN0Gh4ud2lyZXNjb3BlLnYxLlNldERlYnVnUmVzcG9uc2USQwoGUmVsb2FkEhsud2lyZXNjb3BlLnYxLlJlbG9hZFJlcXVlc3QaHC53aXJlc2NvcGUudjEuUmVsb2FkUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("Chh3aXJlc2NvcGUvdjEvYWRtaW4ucHJvdG8SDHdpcmVzY29wZS52MSL6AgoGU2VydmVyEgwKBG5hbWUYASABKAkSFQoNY29uZmlndXJhdGlvbhgCIAEoCRIqCgl0cmFuc3BvcnQYAyABKA4yFy53aXJlc2NvcGUudjEuVHJhbnNwb3J0Eg4KBnRhcmdldBgEIAEoCRIuCgVzdGF0ZRgFIAEoDjIfLndpcmVzY29wZS52MS5Db25uZWN0aXZpdHlTdGF0ZRImCgdmYWlsdXJlGAYgASgLMhUud2lyZXNjb3BlLnYxLkZhaWx1cmUSNAoOYXV0aGVudGljYXRpb24YByABKAsyHC53aXJlc2NvcGUudjEuQXV0aGVudGljYXRpb24SFwoKdG9vbF9jb3VudBgIIAEoDUgAiAEBEhIKCmNoYW5uZWxfaWQYCSABKAMSEwoLc2VydmVyX25hbWUYCiABKAkSFgoOc2VydmVyX3ZlcnNpb24YCyABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgMIAEoCUINCgtfdG9vbF9jb3VudCL0AgoHRmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaXNzdWVyX2NoYW5nZRgEIAEoCzIaLndpcmVzY29wZS52MS5Jc3N1ZXJDaGFuZ2USMwoOZm9yZWlnbl9vcmlnaW4YBSABKAsyGy53aXJlc2NvcGUudjEuRm9yZWlnbk9yaWdpbhIPCgdzdWJqZWN0GAYgASgJEg8KB3Byb2JsZW0YByABKAkSEAoIZXZpZGVuY2UYCCABKAkSDgoGYWR2aWNlGAkgASgJEhcKD3Vuc2V0X3ZhcmlhYmxlcxgKIAMoCRIuCgpiZWdpbl90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdzaWduX2luGAwgASgLMhoud2lyZXNjb3BlLnYxLlNpZ25JbkFkdmljZSIeCgxTaWduSW5BZHZpY2USDgoGc2NvcGVzGAEgAygJIi8KDUZvcmVpZ25PcmlnaW4SDgoGaXNzdWVyGAEgASgJEg4KBm9yaWdpbhgCIAEoCSIoCgxJc3N1ZXJDaGFuZ2USDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCSJ0Cg5BdXRoZW50aWNhdGlvbhIoCgZtZXRob2QYASABKA4yGC53aXJlc2NvcGUudjEuQXV0aE1ldGhvZBIPCgdzdW1tYXJ5GAIgASgJEicKBW9hdXRoGAMgASgLMhgud2lyZXNjb3BlLnYxLk9BdXRoU3RhdGUioQIKCk9BdXRoU3RhdGUSEQoJc2lnbmVkX2luGAEgASgIEhIKCnNpZ25pbmdfaW4YAiABKAgSDgoGaXNzdWVyGAMgASgJEg8KB2FjY291bnQYBCABKAkSDgoGc2NvcGVzGAUgAygJEi8KC2V4cGlyZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtvYnRhaW5fdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcmVuZXdhYmxlGAggASgIEhIKCnRva2VuX3R5cGUYCSABKAkSMgoOcGF1c2VfZW5kX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImUKEkxpc3RTZXJ2ZXJzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKuAQoTTGlzdFNlcnZlcnNSZXNwb25zZRIlCgdzZXJ2ZXJzGAEgAygLMhQud2lyZXNjb3BlLnYxLlNlcnZlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoOcmVsb2FkX2ZhaWx1cmUYBCABKAsyFS53aXJlc2NvcGUudjEuRmFpbHVyZSIVChNXYXRjaFNlcnZlcnNSZXF1ZXN0In0KFFdhdGNoU2VydmVyc1Jlc3BvbnNlEiUKB3NlcnZlcnMYASADKAsyFC53aXJlc2NvcGUudjEuU2VydmVyEg8KB3JlbW92ZWQYAiADKAkSLQoOcmVsb2FkX2ZhaWx1cmUYAyABKAsyFS53aXJlc2NvcGUudjEuRmFpbHVyZSKyAQoNU2lnbkluUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSJAoDd2F5GAIgASgOMhcud2lyZXNjb3BlLnYxLlNpZ25JbldheRIOCgZzY29wZXMYAyADKAkSGAoQY29uZmlybWVkX2lzc3VlchgEIAEoCRIYChBjb25maXJtZWRfb3JpZ2luGAUgASgJEhMKC3JldHVybl9wYXRoGAYgASgJEhIKCndpdGhfc3RlcHMYByABKAgiywEKDlNpZ25JblJlc3BvbnNlEiwKBnByb21wdBgBIAEoCzIaLndpcmVzY29wZS52MS5TaWduSW5Qcm9tcHRIABIuCgd3YWl0aW5nGAIgASgLMhsud2lyZXNjb3BlLnYxLlNpZ25JbldhaXRpbmdIABIoCgRkb25lGAMgASgLMhgud2lyZXNjb3BlLnYxLlNpZ25JbkRvbmVIABIoCgRzdGVwGAQgASgLMhgud2lyZXNjb3BlLnYxLlNpZ25JblN0ZXBIAEIHCgVldmVudCLxAQoKU2lnbkluU3RlcBIMCgRuYW1lGAEgASgJEiwKB291dGNvbWUYAiABKA4yGy53aXJlc2NvcGUudjEuQ2hlY2suT3V0Y29tZRIOCgZtZXRob2QYAyABKAkSCwoDdXJsGAQgASgJEicKBHNlbnQYBSADKAsyGS53aXJlc2NvcGUudjEuU2lnbkluRmllbGQSDgoGc3RhdHVzGAYgASgFEisKCHJlY2VpdmVkGAcgAygLMhkud2lyZXNjb3BlLnYxLlNpZ25JbkZpZWxkEhMKC2R1cmF0aW9uX21zGAggASgFEg8KB2ZhaWx1cmUYCSABKAkiKgoLU2lnbkluRmllbGQSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSLMAQoMU2lnbkluUHJvbXB0EhIKCnNpZ25faW5faWQYASABKAkSDgoGaXNzdWVyGAIgASgJEg4KBnNjb3BlcxgDIAMoCRISCgpuZXdfc2NvcGVzGAQgAygJEg8KB3N0b3JhZ2UYBSABKAkSLgoHYnJvd3NlchgGIAEoCzIbLndpcmVzY29wZS52MS5TaWduSW5Ccm93c2VySAASLAoGZGV2aWNlGAcgASgLMhoud2lyZXNjb3BlLnYxLlNpZ25JbkRldmljZUgAQgUKA3dheSIyCg1TaWduSW5Ccm93c2VyEgsKA3VybBgBIAEoCRIUCgxyZWRpcmVjdF91cmkYAiABKAkidQoMU2lnbkluRGV2aWNlEgsKA3VybBgBIAEoCRIRCgl1c2VyX2NvZGUYAiABKAkSFAoMY29tcGxldGVfdXJsGAMgASgJEi8KC2V4cGlyZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIgCg1TaWduSW5XYWl0aW5nEg8KB21lc3NhZ2UYASABKAkiMgoKU2lnbkluRG9uZRIkCgZzZXJ2ZXIYASABKAsyFC53aXJlc2NvcGUudjEuU2VydmVyIjwKFUNvbXBsZXRlU2lnbkluUmVxdWVzdBISCgpzaWduX2luX2lkGAEgASgJEg8KB2FkZHJlc3MYAiABKAkiGAoWQ29tcGxldGVTaWduSW5SZXNwb25zZSItCg5TaWduT3V0UmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSCwoDYWxsGAIgASgIIqoBCg9TaWduT3V0UmVzcG9uc2USKAoFd2lwZWQYASADKAsyGS53aXJlc2NvcGUudjEuV2lwZWRUb2tlbnMSKQoFcHJvb2YYAiABKAsyGi53aXJlc2NvcGUudjEuU2lnbk91dFByb29mEhAKCHByb2JsZW1zGAMgAygJEjAKCXJlbWFpbmluZxgEIAMoCzIdLndpcmVzY29wZS52MS5SZW1haW5pbmdUb2tlbnMiLgoPUmVtYWluaW5nVG9rZW5zEgsKA3VybBgBIAEoCRIOCgZ0ZW5hbnQYAiABKAkifgoLV2lwZWRUb2tlbnMSDgoGaXNzdWVyGAEgASgJEi4KDGFjY2Vzc190b2tlbhgCIAEoCzIYLndpcmVzY29wZS52MS5SZXZvY2F0aW9uEi8KDXJlZnJlc2hfdG9rZW4YAyABKAsyGC53aXJlc2NvcGUudjEuUmV2b2NhdGlvbiK1AQoKUmV2b2NhdGlvbhIxCgdvdXRjb21lGAEgASgOMiAud2lyZXNjb3BlLnYxLlJldm9jYXRpb24uT3V0Y29tZRIOCgZyZWFzb24YAiABKAkiZAoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASEwoPT1VUQ09NRV9SRVZPS0VEEAESFwoTT1VUQ09NRV9VTlNVUFBPUlRFRBACEhIKDk9VVENPTUVfRkFJTEVEEAMijQIKDFNpZ25PdXRQcm9vZhIzCgdvdXRjb21lGAEgASgOMiIud2lyZXNjb3BlLnYxLlNpZ25PdXRQcm9vZi5PdXRjb21lEg4KBnN0YXR1cxgCIAEoBRIvCgtleHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAQgASgJIncKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhMKD09VVENPTUVfUkVGVVNFRBABEhQKEE9VVENPTUVfQUNDRVBURUQQAhITCg9PVVRDT01FX1VOQ0xFQVIQAxITCg9PVVRDT01FX05PVEhJTkcQBCIiChBSZWNvbm5lY3RSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCSI5ChFSZWNvbm5lY3RSZXNwb25zZRIkCgZzZXJ2ZXIYASABKAsyFC53aXJlc2NvcGUudjEuU2VydmVyIiQKEkdldEFwcHJvdmFsUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkivgEKE0dldEFwcHJvdmFsUmVzcG9uc2USJwoFc3RhdGUYASABKA4yGC53aXJlc2NvcGUudjEuVHJ1c3RTdGF0ZRIOCgZyZWFzb24YAiABKAkSEwoLZmluZ2VycHJpbnQYAyABKAkSEwoLZGVzY3JpcHRpb24YBCADKAkSLQoHY2hhbmdlcxgFIAMoCzIcLndpcmVzY29wZS52MS5BcHByb3ZhbENoYW5nZRIVCg10aGlzX3J1bl9vbmx5GAYgASgIImsKDkFwcHJvdmFsQ2hhbmdlEg0KBWZpZWxkGAEgASgJEgwKBHBhdGgYAiABKAkSEwoGYmVmb3JlGAMgASgJSACIAQESEgoFYWZ0ZXIYBCABKAlIAYgBAUIJCgdfYmVmb3JlQggKBl9hZnRlciI1Cg5BcHByb3ZlUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSEwoLZmluZ2VycHJpbnQYAiABKAkiNwoPQXBwcm92ZVJlc3BvbnNlEiQKBnNlcnZlchgBIAEoCzIULndpcmVzY29wZS52MS5TZXJ2ZXIiIAoORXhwbGFpblJlcXVlc3QSDgoGc2VydmVyGAEgASgJInEKD0V4cGxhaW5SZXNwb25zZRIjCgRzdGVwGAEgASgLMhMud2lyZXNjb3BlLnYxLkNoZWNrSAASMAoLZXhwbGFuYXRpb24YAiABKAsyGS53aXJlc2NvcGUudjEuRXhwbGFuYXRpb25IAEIHCgVldmVudCKEAgoLRXhwbGFuYXRpb24SDgoGc2VydmVyGAEgASgJEioKCXRyYW5zcG9ydBgCIAEoDjIXLndpcmVzY29wZS52MS5UcmFuc3BvcnQSDAoEd2VsbBgDIAEoCBIjCgZjYXVzZXMYBCADKAsyEy53aXJlc2NvcGUudjEuQ2F1c2USIgoFc3RlcHMYBSADKAsyEy53aXJlc2NvcGUudjEuQ2hlY2sSKQoMcmVxdWlyZW1lbnRzGAYgAygLMhMud2lyZXNjb3BlLnYxLkNoZWNrEhMKC3Blcm1pc3Npb25zGAcgAygJEiIKBW5vdGVzGAggAygLMhMud2lyZXNjb3BlLnYxLkNhdXNlIncKBUNhdXNlEgwKBGNvZGUYASABKAkSDQoFdGl0bGUYAiABKAkSDgoGd2VpZ2h0GAMgASgBEg8KB3Byb2JsZW0YBCABKAkSEAoIZXZpZGVuY2UYBSADKAkSHgoDZml4GAYgASgLMhEud2lyZXNjb3BlLnYxLkZpeCJhCgNGaXgSDgoGYWR2aWNlGAEgASgJEg8KB2NvbW1hbmQYAiABKAkSDAoEZmlsZRgDIAEoCRIMCgRsaW5lGAQgASgFEg4KBmNvbHVtbhgFIAEoBRINCgV3cml0ZRgGIAEoCSKyAQoFQ2hlY2sSDAoEbmFtZRgBIAEoCRIsCgdvdXRjb21lGAIgASgOMhsud2lyZXNjb3BlLnYxLkNoZWNrLk91dGNvbWUSEAoIZXZpZGVuY2UYAyADKAkiWwoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASDgoKT1VUQ09NRV9PSxABEhIKDk9VVENPTUVfRkFJTEVEEAISEwoPT1VUQ09NRV9TS0lQUEVEEAMiDwoNUmVsb2FkUmVxdWVzdCIhCg5SZWxvYWRSZXNwb25zZRIPCgdzZXJ2ZXJzGAEgAygJIiIKD1NldERlYnVnUmVxdWVzdBIPCgdlbmFibGVkGAEgASgIIicKEFNldERlYnVnUmVzcG9uc2USEwoLd2FzX2VuYWJsZWQYASABKAgqewoJVHJhbnNwb3J0EhkKFVRSQU5TUE9SVF9VTlNQRUNJRklFRBAAEhIKDlRSQU5TUE9SVF9IVFRQEAESEQoNVFJBTlNQT1JUX1NTRRACEhcKE1RSQU5TUE9SVF9XRUJTT0NLRVQQAxITCg9UUkFOU1BPUlRfU1RESU8QBCrgAQoRQ29ubmVjdGl2aXR5U3RhdGUSIgoeQ09OTkVDVElWSVRZX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXQ09OTkVDVElWSVRZX1NUQVRFX0lETEUQARIhCh1DT05ORUNUSVZJVFlfU1RBVEVfQ09OTkVDVElORxACEhwKGENPTk5FQ1RJVklUWV9TVEFURV9SRUFEWRADEigKJENPTk5FQ1RJVklUWV9TVEFURV9UUkFOU0lFTlRfRkFJTFVSRRAEEh8KG0NPTk5FQ1RJVklUWV9TVEFURV9TSFVURE9XThAFKqQBCgpBdXRoTWV0aG9kEhsKF0FVVEhfTUVUSE9EX1VOU1BFQ0lGSUVEEAASFAoQQVVUSF9NRVRIT0RfTk9ORRABEhcKE0FVVEhfTUVUSE9EX0hFQURFUlMQAhIWChJBVVRIX01FVEhPRF9IRUxQRVIQAxIbChdBVVRIX01FVEhPRF9FTlZJUk9OTUVOVBAEEhUKEUFVVEhfTUVUSE9EX09BVVRIEAUqWQoJU2lnbkluV2F5EhsKF1NJR05fSU5fV0FZX1VOU1BFQ0lGSUVEEAASFwoTU0lHTl9JTl9XQVlfQlJPV1NFUhABEhYKElNJR05fSU5fV0FZX0RFVklDRRACKogBCgpUcnVzdFN0YXRlEhsKF1RSVVNUX1NUQVRFX1VOU1BFQ0lGSUVEEAASFwoTVFJVU1RfU1RBVEVfVFJVU1RFRBABEhMKD1RSVVNUX1NUQVRFX05FVxACEhcKE1RSVVNUX1NUQVRFX0NIQU5HRUQQAxIWChJUUlVTVF9TVEFURV9ERU5JRUQQBDL1BgoMQWRtaW5TZXJ2aWNlElcKC0xpc3RTZXJ2ZXJzEiAud2lyZXNjb3BlLnYxLkxpc3RTZXJ2ZXJzUmVxdWVzdBohLndpcmVzY29wZS52MS5MaXN0U2VydmVyc1Jlc3BvbnNlIgOQAgESVwoMV2F0Y2hTZXJ2ZXJzEiEud2lyZXNjb3BlLnYxLldhdGNoU2VydmVyc1JlcXVlc3QaIi53aXJlc2NvcGUudjEuV2F0Y2hTZXJ2ZXJzUmVzcG9uc2UwARJFCgZTaWduSW4SGy53aXJlc2NvcGUudjEuU2lnbkluUmVxdWVzdBocLndpcmVzY29wZS52MS5TaWduSW5SZXNwb25zZTABElsKDkNvbXBsZXRlU2lnbkluEiMud2lyZXNjb3BlLnYxLkNvbXBsZXRlU2lnbkluUmVxdWVzdBokLndpcmVzY29wZS52MS5Db21wbGV0ZVNpZ25JblJlc3BvbnNlEkYKB1NpZ25PdXQSHC53aXJlc2NvcGUudjEuU2lnbk91dFJlcXVlc3QaHS53aXJlc2NvcGUudjEuU2lnbk91dFJlc3BvbnNlEkwKCVJlY29ubmVjdBIeLndpcmVzY29wZS52MS5SZWNvbm5lY3RSZXF1ZXN0Gh8ud2lyZXNjb3BlLnYxLlJlY29ubmVjdFJlc3BvbnNlElcKC0dldEFwcHJvdmFsEiAud2lyZXNjb3BlLnYxLkdldEFwcHJvdmFsUmVxdWVzdBohLndpcmVzY29wZS52MS5HZXRBcHByb3ZhbFJlc3BvbnNlIgOQAgESRgoHQXBwcm92ZRIcLndpcmVzY29wZS52MS5BcHByb3ZlUmVxdWVzdBodLndpcmVzY29wZS52MS5BcHByb3ZlUmVzcG9uc2USSAoHRXhwbGFpbhIcLndpcmVzY29wZS52MS5FeHBsYWluUmVxdWVzdBodLndpcmVzY29wZS52MS5FeHBsYWluUmVzcG9uc2UwARJJCghTZXREZWJ1ZxIdLndpcmVzY29wZS52MS5TZXREZWJ1Z1JlcXVlc3QaHi53aXJlc2NvcGUudjEuU2V0RGVidWdSZXNwb25zZRJDCgZSZWxvYWQSGy53aXJlc2NvcGUudjEuUmVsb2FkUmVxdWVzdBocLndpcmVzY29wZS52MS5SZWxvYWRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * A tool server behind the gateway, and its current state.
@@ -181,6 +181,13 @@ export type Failure = Message<"wirescope.v1.Failure"> & {
    * @generated from field: google.protobuf.Timestamp begin_time = 11;
    */
   beginTime?: Timestamp | undefined;
+
+  /**
+   * Set if the advice is to sign in.
+   *
+   * @generated from field: wirescope.v1.SignInAdvice sign_in = 12;
+   */
+  signIn?: SignInAdvice | undefined;
 };
 
 /**
@@ -189,6 +196,27 @@ export type Failure = Message<"wirescope.v1.Failure"> & {
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
   messageDesc(file_wirescope_v1_admin, 1);
+
+/**
+ * The sign-in that an error advises.
+ *
+ * @generated from message wirescope.v1.SignInAdvice
+ */
+export type SignInAdvice = Message<"wirescope.v1.SignInAdvice"> & {
+  /**
+   * Scopes to request in addition to the usual ones.
+   *
+   * @generated from field: repeated string scopes = 1;
+   */
+  scopes: string[];
+};
+
+/**
+ * Describes the message wirescope.v1.SignInAdvice.
+ * Use `create(SignInAdviceSchema)` to create a new message.
+ */
+export const SignInAdviceSchema: GenMessage<SignInAdvice> = /*@__PURE__*/
+  messageDesc(file_wirescope_v1_admin, 2);
 
 /**
  * An authorization server that sends users to another origin than its own.
@@ -212,7 +240,7 @@ export type ForeignOrigin = Message<"wirescope.v1.ForeignOrigin"> & {
  * Use `create(ForeignOriginSchema)` to create a new message.
  */
 export const ForeignOriginSchema: GenMessage<ForeignOrigin> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 2);
+  messageDesc(file_wirescope_v1_admin, 3);
 
 /**
  * A server that names a different authorization server than before.
@@ -236,7 +264,7 @@ export type IssuerChange = Message<"wirescope.v1.IssuerChange"> & {
  * Use `create(IssuerChangeSchema)` to create a new message.
  */
 export const IssuerChangeSchema: GenMessage<IssuerChange> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 3);
+  messageDesc(file_wirescope_v1_admin, 4);
 
 /**
  * How the gateway authenticates to a server.
@@ -269,7 +297,7 @@ export type Authentication = Message<"wirescope.v1.Authentication"> & {
  * Use `create(AuthenticationSchema)` to create a new message.
  */
 export const AuthenticationSchema: GenMessage<Authentication> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 4);
+  messageDesc(file_wirescope_v1_admin, 5);
 
 /**
  * The state of an OAuth sign-in.
@@ -353,7 +381,7 @@ export type OAuthState = Message<"wirescope.v1.OAuthState"> & {
  * Use `create(OAuthStateSchema)` to create a new message.
  */
 export const OAuthStateSchema: GenMessage<OAuthState> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 5);
+  messageDesc(file_wirescope_v1_admin, 6);
 
 /**
  * @generated from message wirescope.v1.ListServersRequest
@@ -387,7 +415,7 @@ export type ListServersRequest = Message<"wirescope.v1.ListServersRequest"> & {
  * Use `create(ListServersRequestSchema)` to create a new message.
  */
 export const ListServersRequestSchema: GenMessage<ListServersRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 6);
+  messageDesc(file_wirescope_v1_admin, 7);
 
 /**
  * @generated from message wirescope.v1.ListServersResponse
@@ -426,7 +454,7 @@ export type ListServersResponse = Message<"wirescope.v1.ListServersResponse"> & 
  * Use `create(ListServersResponseSchema)` to create a new message.
  */
 export const ListServersResponseSchema: GenMessage<ListServersResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 7);
+  messageDesc(file_wirescope_v1_admin, 8);
 
 /**
  * @generated from message wirescope.v1.WatchServersRequest
@@ -439,7 +467,7 @@ export type WatchServersRequest = Message<"wirescope.v1.WatchServersRequest"> & 
  * Use `create(WatchServersRequestSchema)` to create a new message.
  */
 export const WatchServersRequestSchema: GenMessage<WatchServersRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 8);
+  messageDesc(file_wirescope_v1_admin, 9);
 
 /**
  * @generated from message wirescope.v1.WatchServersResponse
@@ -472,7 +500,7 @@ export type WatchServersResponse = Message<"wirescope.v1.WatchServersResponse"> 
  * Use `create(WatchServersResponseSchema)` to create a new message.
  */
 export const WatchServersResponseSchema: GenMessage<WatchServersResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 9);
+  messageDesc(file_wirescope_v1_admin, 10);
 
 /**
  * @generated from message wirescope.v1.SignInRequest
@@ -531,7 +559,7 @@ export type SignInRequest = Message<"wirescope.v1.SignInRequest"> & {
  * Use `create(SignInRequestSchema)` to create a new message.
  */
 export const SignInRequestSchema: GenMessage<SignInRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 10);
+  messageDesc(file_wirescope_v1_admin, 11);
 
 /**
  * @generated from message wirescope.v1.SignInResponse
@@ -580,7 +608,7 @@ export type SignInResponse = Message<"wirescope.v1.SignInResponse"> & {
  * Use `create(SignInResponseSchema)` to create a new message.
  */
 export const SignInResponseSchema: GenMessage<SignInResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 11);
+  messageDesc(file_wirescope_v1_admin, 12);
 
 /**
  * One step of an OAuth flow: a request and its response, or a decision. Secrets are replaced.
@@ -649,7 +677,7 @@ export type SignInStep = Message<"wirescope.v1.SignInStep"> & {
  * Use `create(SignInStepSchema)` to create a new message.
  */
 export const SignInStepSchema: GenMessage<SignInStep> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 12);
+  messageDesc(file_wirescope_v1_admin, 13);
 
 /**
  * A parameter, a header or a field of JSON.
@@ -673,7 +701,7 @@ export type SignInField = Message<"wirescope.v1.SignInField"> & {
  * Use `create(SignInFieldSchema)` to create a new message.
  */
 export const SignInFieldSchema: GenMessage<SignInField> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 13);
+  messageDesc(file_wirescope_v1_admin, 14);
 
 /**
  * What to show to the user.
@@ -739,7 +767,7 @@ export type SignInPrompt = Message<"wirescope.v1.SignInPrompt"> & {
  * Use `create(SignInPromptSchema)` to create a new message.
  */
 export const SignInPromptSchema: GenMessage<SignInPrompt> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 14);
+  messageDesc(file_wirescope_v1_admin, 15);
 
 /**
  * @generated from message wirescope.v1.SignInBrowser
@@ -765,7 +793,7 @@ export type SignInBrowser = Message<"wirescope.v1.SignInBrowser"> & {
  * Use `create(SignInBrowserSchema)` to create a new message.
  */
 export const SignInBrowserSchema: GenMessage<SignInBrowser> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 15);
+  messageDesc(file_wirescope_v1_admin, 16);
 
 /**
  * @generated from message wirescope.v1.SignInDevice
@@ -803,7 +831,7 @@ export type SignInDevice = Message<"wirescope.v1.SignInDevice"> & {
  * Use `create(SignInDeviceSchema)` to create a new message.
  */
 export const SignInDeviceSchema: GenMessage<SignInDevice> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 16);
+  messageDesc(file_wirescope_v1_admin, 17);
 
 /**
  * @generated from message wirescope.v1.SignInWaiting
@@ -822,7 +850,7 @@ export type SignInWaiting = Message<"wirescope.v1.SignInWaiting"> & {
  * Use `create(SignInWaitingSchema)` to create a new message.
  */
 export const SignInWaitingSchema: GenMessage<SignInWaiting> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 17);
+  messageDesc(file_wirescope_v1_admin, 18);
 
 /**
  * @generated from message wirescope.v1.SignInDone
@@ -841,7 +869,7 @@ export type SignInDone = Message<"wirescope.v1.SignInDone"> & {
  * Use `create(SignInDoneSchema)` to create a new message.
  */
 export const SignInDoneSchema: GenMessage<SignInDone> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 18);
+  messageDesc(file_wirescope_v1_admin, 19);
 
 /**
  * @generated from message wirescope.v1.CompleteSignInRequest
@@ -865,7 +893,7 @@ export type CompleteSignInRequest = Message<"wirescope.v1.CompleteSignInRequest"
  * Use `create(CompleteSignInRequestSchema)` to create a new message.
  */
 export const CompleteSignInRequestSchema: GenMessage<CompleteSignInRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 19);
+  messageDesc(file_wirescope_v1_admin, 20);
 
 /**
  * @generated from message wirescope.v1.CompleteSignInResponse
@@ -878,7 +906,7 @@ export type CompleteSignInResponse = Message<"wirescope.v1.CompleteSignInRespons
  * Use `create(CompleteSignInResponseSchema)` to create a new message.
  */
 export const CompleteSignInResponseSchema: GenMessage<CompleteSignInResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 20);
+  messageDesc(file_wirescope_v1_admin, 21);
 
 /**
  * @generated from message wirescope.v1.SignOutRequest
@@ -902,7 +930,7 @@ export type SignOutRequest = Message<"wirescope.v1.SignOutRequest"> & {
  * Use `create(SignOutRequestSchema)` to create a new message.
  */
 export const SignOutRequestSchema: GenMessage<SignOutRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 21);
+  messageDesc(file_wirescope_v1_admin, 22);
 
 /**
  * @generated from message wirescope.v1.SignOutResponse
@@ -942,7 +970,7 @@ export type SignOutResponse = Message<"wirescope.v1.SignOutResponse"> & {
  * Use `create(SignOutResponseSchema)` to create a new message.
  */
 export const SignOutResponseSchema: GenMessage<SignOutResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 22);
+  messageDesc(file_wirescope_v1_admin, 23);
 
 /**
  * @generated from message wirescope.v1.RemainingTokens
@@ -968,7 +996,7 @@ export type RemainingTokens = Message<"wirescope.v1.RemainingTokens"> & {
  * Use `create(RemainingTokensSchema)` to create a new message.
  */
 export const RemainingTokensSchema: GenMessage<RemainingTokens> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 23);
+  messageDesc(file_wirescope_v1_admin, 24);
 
 /**
  * @generated from message wirescope.v1.WipedTokens
@@ -997,7 +1025,7 @@ export type WipedTokens = Message<"wirescope.v1.WipedTokens"> & {
  * Use `create(WipedTokensSchema)` to create a new message.
  */
 export const WipedTokensSchema: GenMessage<WipedTokens> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 24);
+  messageDesc(file_wirescope_v1_admin, 25);
 
 /**
  * What happened to a token at its authorization server.
@@ -1023,7 +1051,7 @@ export type Revocation = Message<"wirescope.v1.Revocation"> & {
  * Use `create(RevocationSchema)` to create a new message.
  */
 export const RevocationSchema: GenMessage<Revocation> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 25);
+  messageDesc(file_wirescope_v1_admin, 26);
 
 /**
  * @generated from enum wirescope.v1.Revocation.Outcome
@@ -1061,7 +1089,7 @@ export type Revocation_Outcome = (typeof Revocation_Outcome)[keyof typeof Revoca
  * Describes the enum wirescope.v1.Revocation.Outcome.
  */
 export const Revocation_OutcomeSchema: GenEnum<Revocation_Outcome> = /*@__PURE__*/
-  enumDesc(file_wirescope_v1_admin, 25, 0);
+  enumDesc(file_wirescope_v1_admin, 26, 0);
 
 /**
  * @generated from message wirescope.v1.SignOutProof
@@ -1099,7 +1127,7 @@ export type SignOutProof = Message<"wirescope.v1.SignOutProof"> & {
  * Use `create(SignOutProofSchema)` to create a new message.
  */
 export const SignOutProofSchema: GenMessage<SignOutProof> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 26);
+  messageDesc(file_wirescope_v1_admin, 27);
 
 /**
  * @generated from enum wirescope.v1.SignOutProof.Outcome
@@ -1148,7 +1176,7 @@ export type SignOutProof_Outcome = (typeof SignOutProof_Outcome)[keyof typeof Si
  * Describes the enum wirescope.v1.SignOutProof.Outcome.
  */
 export const SignOutProof_OutcomeSchema: GenEnum<SignOutProof_Outcome> = /*@__PURE__*/
-  enumDesc(file_wirescope_v1_admin, 26, 0);
+  enumDesc(file_wirescope_v1_admin, 27, 0);
 
 /**
  * @generated from message wirescope.v1.ReconnectRequest
@@ -1165,7 +1193,7 @@ export type ReconnectRequest = Message<"wirescope.v1.ReconnectRequest"> & {
  * Use `create(ReconnectRequestSchema)` to create a new message.
  */
 export const ReconnectRequestSchema: GenMessage<ReconnectRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 27);
+  messageDesc(file_wirescope_v1_admin, 28);
 
 /**
  * @generated from message wirescope.v1.ReconnectResponse
@@ -1182,7 +1210,7 @@ export type ReconnectResponse = Message<"wirescope.v1.ReconnectResponse"> & {
  * Use `create(ReconnectResponseSchema)` to create a new message.
  */
 export const ReconnectResponseSchema: GenMessage<ReconnectResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 28);
+  messageDesc(file_wirescope_v1_admin, 29);
 
 /**
  * @generated from message wirescope.v1.GetApprovalRequest
@@ -1199,7 +1227,7 @@ export type GetApprovalRequest = Message<"wirescope.v1.GetApprovalRequest"> & {
  * Use `create(GetApprovalRequestSchema)` to create a new message.
  */
 export const GetApprovalRequestSchema: GenMessage<GetApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 29);
+  messageDesc(file_wirescope_v1_admin, 30);
 
 /**
  * @generated from message wirescope.v1.GetApprovalResponse
@@ -1252,7 +1280,7 @@ export type GetApprovalResponse = Message<"wirescope.v1.GetApprovalResponse"> & 
  * Use `create(GetApprovalResponseSchema)` to create a new message.
  */
 export const GetApprovalResponseSchema: GenMessage<GetApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 30);
+  messageDesc(file_wirescope_v1_admin, 31);
 
 /**
  * One difference between the approved entry and the current one.
@@ -1292,7 +1320,7 @@ export type ApprovalChange = Message<"wirescope.v1.ApprovalChange"> & {
  * Use `create(ApprovalChangeSchema)` to create a new message.
  */
 export const ApprovalChangeSchema: GenMessage<ApprovalChange> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 31);
+  messageDesc(file_wirescope_v1_admin, 32);
 
 /**
  * @generated from message wirescope.v1.ApproveRequest
@@ -1316,7 +1344,7 @@ export type ApproveRequest = Message<"wirescope.v1.ApproveRequest"> & {
  * Use `create(ApproveRequestSchema)` to create a new message.
  */
 export const ApproveRequestSchema: GenMessage<ApproveRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 32);
+  messageDesc(file_wirescope_v1_admin, 33);
 
 /**
  * @generated from message wirescope.v1.ApproveResponse
@@ -1335,7 +1363,7 @@ export type ApproveResponse = Message<"wirescope.v1.ApproveResponse"> & {
  * Use `create(ApproveResponseSchema)` to create a new message.
  */
 export const ApproveResponseSchema: GenMessage<ApproveResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 33);
+  messageDesc(file_wirescope_v1_admin, 34);
 
 /**
  * @generated from message wirescope.v1.ExplainRequest
@@ -1352,7 +1380,7 @@ export type ExplainRequest = Message<"wirescope.v1.ExplainRequest"> & {
  * Use `create(ExplainRequestSchema)` to create a new message.
  */
 export const ExplainRequestSchema: GenMessage<ExplainRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 34);
+  messageDesc(file_wirescope_v1_admin, 35);
 
 /**
  * @generated from message wirescope.v1.ExplainResponse
@@ -1385,7 +1413,7 @@ export type ExplainResponse = Message<"wirescope.v1.ExplainResponse"> & {
  * Use `create(ExplainResponseSchema)` to create a new message.
  */
 export const ExplainResponseSchema: GenMessage<ExplainResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 35);
+  messageDesc(file_wirescope_v1_admin, 36);
 
 /**
  * Why a server does not work, or that it does.
@@ -1451,7 +1479,7 @@ export type Explanation = Message<"wirescope.v1.Explanation"> & {
  * Use `create(ExplanationSchema)` to create a new message.
  */
 export const ExplanationSchema: GenMessage<Explanation> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 36);
+  messageDesc(file_wirescope_v1_admin, 37);
 
 /**
  * One possible cause of a failure.
@@ -1503,7 +1531,7 @@ export type Cause = Message<"wirescope.v1.Cause"> & {
  * Use `create(CauseSchema)` to create a new message.
  */
 export const CauseSchema: GenMessage<Cause> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 37);
+  messageDesc(file_wirescope_v1_admin, 38);
 
 /**
  * How to fix a cause.
@@ -1555,7 +1583,7 @@ export type Fix = Message<"wirescope.v1.Fix"> & {
  * Use `create(FixSchema)` to create a new message.
  */
 export const FixSchema: GenMessage<Fix> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 38);
+  messageDesc(file_wirescope_v1_admin, 39);
 
 /**
  * A step or a requirement, and its outcome.
@@ -1584,7 +1612,7 @@ export type Check = Message<"wirescope.v1.Check"> & {
  * Use `create(CheckSchema)` to create a new message.
  */
 export const CheckSchema: GenMessage<Check> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 39);
+  messageDesc(file_wirescope_v1_admin, 40);
 
 /**
  * @generated from enum wirescope.v1.Check.Outcome
@@ -1622,7 +1650,7 @@ export type Check_Outcome = (typeof Check_Outcome)[keyof typeof Check_Outcome] |
  * Describes the enum wirescope.v1.Check.Outcome.
  */
 export const Check_OutcomeSchema: GenEnum<Check_Outcome> = /*@__PURE__*/
-  enumDesc(file_wirescope_v1_admin, 39, 0);
+  enumDesc(file_wirescope_v1_admin, 40, 0);
 
 /**
  * @generated from message wirescope.v1.ReloadRequest
@@ -1635,7 +1663,7 @@ export type ReloadRequest = Message<"wirescope.v1.ReloadRequest"> & {
  * Use `create(ReloadRequestSchema)` to create a new message.
  */
 export const ReloadRequestSchema: GenMessage<ReloadRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 40);
+  messageDesc(file_wirescope_v1_admin, 41);
 
 /**
  * @generated from message wirescope.v1.ReloadResponse
@@ -1654,7 +1682,7 @@ export type ReloadResponse = Message<"wirescope.v1.ReloadResponse"> & {
  * Use `create(ReloadResponseSchema)` to create a new message.
  */
 export const ReloadResponseSchema: GenMessage<ReloadResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 41);
+  messageDesc(file_wirescope_v1_admin, 42);
 
 /**
  * @generated from message wirescope.v1.SetDebugRequest
@@ -1671,7 +1699,7 @@ export type SetDebugRequest = Message<"wirescope.v1.SetDebugRequest"> & {
  * Use `create(SetDebugRequestSchema)` to create a new message.
  */
 export const SetDebugRequestSchema: GenMessage<SetDebugRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 42);
+  messageDesc(file_wirescope_v1_admin, 43);
 
 /**
  * @generated from message wirescope.v1.SetDebugResponse
@@ -1690,7 +1718,7 @@ export type SetDebugResponse = Message<"wirescope.v1.SetDebugResponse"> & {
  * Use `create(SetDebugResponseSchema)` to create a new message.
  */
 export const SetDebugResponseSchema: GenMessage<SetDebugResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 43);
+  messageDesc(file_wirescope_v1_admin, 44);
 
 /**
  * How the gateway connects to a server.

@@ -60,7 +60,8 @@ export function createRefusalPolicy(
     signal: AbortSignal,
   ): Promise<RefusalDecision> => {
     if (reason === "step-up") session.requestScopesLater(challenge.scopes);
-    const advice = `Sign in with: ${login}${reason === "step-up" ? scopeOptions(challenge.scopes) : ""}`;
+    const scopes = reason === "step-up" ? challenge.scopes.filter(isPlainScope) : [];
+    const advice = `Sign in with: ${[login, ...scopes.map((scope) => `--scope ${scope}`)].join(" ")}`;
     // A 403 that does not ask for a token may have any reason, such as a firewall, so no sign-in is started.
     if ((signIn === undefined || status === 403) && reason === "first" && !challenge.isOAuth) {
       // A server that needs an API key responds in the same way, so do not claim that it uses OAuth.
@@ -72,9 +73,9 @@ export function createRefusalPolicy(
       // The same sign-in would fail again.
       return giveUp(`${problem} The last sign-in failed: ${describeProblem(failed)}`, key, code);
     }
-    if (signIn === undefined) return giveUp(why, advice, "SIGN_IN_NEEDED");
+    if (signIn === undefined) return giveUp(why, advice, "SIGN_IN_NEEDED", { scopes });
     if (pause !== undefined && clock.now() < pause.until) {
-      return giveUp(`${why} ${pause.why}`, advice, "SIGN_IN_NEEDED");
+      return giveUp(`${why} ${pause.why}`, advice, "SIGN_IN_NEEDED", { scopes });
     }
     try {
       const { revision } = await session.signIn(signIn, { challenge, reason, refused: token }, signal);
@@ -168,10 +169,7 @@ export function createRefusalPolicy(
   };
 }
 
-/** Command-line options for these scopes, except those with characters that a shell interprets: people paste commands. */
-function scopeOptions(scopes: readonly string[]): string {
-  return scopes
-    .filter((scope) => /^[\w.:/-]+$/.test(scope))
-    .map((scope) => ` --scope ${scope}`)
-    .join("");
+/** Whether a scope has no characters that a shell interprets: people paste commands. */
+function isPlainScope(scope: string): boolean {
+  return /^[\w.:/-]+$/.test(scope);
 }
