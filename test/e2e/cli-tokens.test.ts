@@ -132,9 +132,9 @@ describe("a sign-out", () => {
     expect(await world.authorization.find(token)).toBeUndefined();
     expect((await world.run(call)).stderr).toMatch(nobodySignedIn);
     expect((await world.run(["logout", "notes", "--trust"])).stdout).toBe("You were not signed in to notes.\n");
-    // The registration is kept for the next time.
+    // The registration is deleted too.
     await login(world);
-    expect(world.authorization.count("/reg")).toBe(1);
+    expect(world.authorization.count("/reg")).toBe(2);
   });
 
   test("[TS-OAUTH-8] names the tokens for another url and tenant that remain, and deletes them with --all", async () => {

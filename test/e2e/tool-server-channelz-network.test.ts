@@ -25,7 +25,7 @@ let servers: readonly RealServer[];
 const portOf = (index: number): number => servers[index]!.port;
 
 beforeAll(async () => {
-  servers = await Promise.all((["streamableHttp", "sse", "ws"] as const).map(startEverything));
+  servers = await Promise.all((["streamableHttp", "sse", "ws"] as const).map((behind) => startEverything(behind)));
 });
 
 afterAll(() => Promise.all(servers.map((server) => server.stop())));

@@ -11,6 +11,7 @@ function linesOf(chunks: readonly string[], redact = asIs): readonly string[] {
 }
 
 test("reports whole lines, however they were cut, without empty ones", () => {
+  expect(linesOf([" \n\n"])).toEqual([]);
   expect(linesOf(["fi", "rst\n\nsec", "ond\r\n", "third"])).toEqual(["first", "second", "third"]);
 });
 

@@ -156,6 +156,7 @@ export function createLastLines(): LastLines {
         .filter((line) => line.trim() !== "")
         .slice(-keptLines)
         .map((line) => line.slice(0, redactedLineLength));
+      if (lines.length === 0) return [];
       // Programs print secrets that nobody registered, also over several lines.
       return withoutSecretShapes(lines.join("\n"))
         .split("\n")

@@ -105,7 +105,7 @@ test("[TS-D-TRUST-2] fields of other programs that have an effect are shown by t
 
 test("[TS-D-TRUST-2] every field of every dialect that has an effect is shown, and every unknown field", () => {
   const shownInLines = ["type", "url", "headers", "headersHelper", "command", "args", "env", "oauth", "sandbox"];
-  const forPeople = ["title", "description", "name"];
+  const forPeople = ["title", "description", "name", "displayName"];
   const effective = Object.entries(foreignFields).filter(([, each]) => each.field ?? each.translate);
   const known = [...fieldNames, ...effective.map(([name]) => name)];
   const rest = known.filter((name) => !shownInLines.includes(name) && !forPeople.includes(name));
