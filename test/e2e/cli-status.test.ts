@@ -89,7 +89,7 @@ test("[TS-D-CLI-6] status shows the servers of the running gateway, and a server
   const { since } = servers.notes.failure;
   expect(servers.notes).toMatchObject({ works: false, failure: { code: "SIGN_IN_NEEDED" } });
   expect(since).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
-  expect(stdout.replace(/\s+/g, " ")).toContain(`It has failed since ${since}.`);
+  expect(stdout.replace(/\s+/g, " ")).toContain(`notes, failing since ${since}: `);
 });
 
 test("[TS-D-CLI-6] status names one command for a server that requires one more scope, and it works", async () => {

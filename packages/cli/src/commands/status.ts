@@ -126,8 +126,8 @@ function linesOf({ gateway }: ServerAdmin, { servers, reloadFailure }: ServerSta
   for (const server of servers) {
     const { name, failure, failingSince } = server;
     if (failure === undefined || isWell(server)) continue;
-    const since = failingSince === undefined ? "" : ` It has failed since ${timeText(failingSince)}.`;
-    lines.push("", ...wrap(printableText(`${name}: ${reasonOf(failure)}${since}`), width, ""));
+    const since = failingSince === undefined ? "" : `, failing since ${timeText(failingSince)}`;
+    lines.push("", ...wrap(printableText(`${name}${since}: ${reasonOf(failure)}`), width, ""));
     lines.push(`  ${palette.strong(printableText(nextOf(name, failure)))}`);
   }
   return lines;

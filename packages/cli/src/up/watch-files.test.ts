@@ -24,6 +24,19 @@ test("reports a file whose folders are created after the watch started, and its 
   await vi.waitFor(() => expect(onChange).toHaveBeenCalled());
 });
 
+test("does not report a folder that is created without the file", async () => {
+  const home = newFolder();
+  const folder = join(home, "wirescope");
+  const onChange = vi.fn();
+  const onOther = vi.fn();
+  onTestFinished(watchFiles([join(folder, "gateway.json")], onChange));
+  onTestFinished(watchFiles([join(folder, "other.json")], onOther));
+  mkdirSync(folder);
+  writeFileSync(join(folder, "other.json"), "{}");
+  await vi.waitFor(() => expect(onOther).toHaveBeenCalled());
+  expect(onChange).not.toHaveBeenCalled();
+});
+
 test("does not report other files, neither in the folder nor above it", async () => {
   const home = newFolder();
   const onChange = vi.fn();

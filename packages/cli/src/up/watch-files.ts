@@ -1,4 +1,4 @@
-import { existsSync, type FSWatcher, watch } from "node:fs";
+import { existsSync, type FSWatcher, readdirSync, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 const settleMs = 200;
@@ -64,8 +64,17 @@ function watchOneFolder(folder: string, names: ReadonlySet<string> | undefined, 
     watcher?.close();
     follow(folder);
     // Files may have been written to the new folder before its watch began.
-    onEvent();
+    if (hasFiles(folder, names)) onEvent();
   };
   follow(folder);
   return () => watcher?.close();
+}
+
+/** Whether a folder has one of the named files, or any. */
+function hasFiles(folder: string, names: ReadonlySet<string> | undefined): boolean {
+  try {
+    return readdirSync(folder).some((name) => names?.has(name) !== false);
+  } catch {
+    return false;
+  }
 }
