@@ -21,6 +21,22 @@ async function silentServer(): Promise<string> {
   return `http://127.0.0.1:${await serve(() => {})}/mcp`;
 }
 
+/** A server that fails until it is started. */
+async function lateServer(): Promise<{ readonly entry: object; start(): void }> {
+  let isUp = false;
+  const late = modernListener(makeEcho("late"));
+  const port = await serve((request, response) => {
+    if (isUp) late(request, response);
+    else response.writeHead(503).end();
+  });
+  return {
+    entry: { type: "http", url: `http://127.0.0.1:${port}/mcp` },
+    start() {
+      isUp = true;
+    },
+  };
+}
+
 const listMs = 1500;
 
 describe("an unreachable and a silent server", () => {
@@ -90,37 +106,27 @@ describe("an unreachable and a silent server", () => {
   });
 
   test("says since when a server fails, until it is connected", async () => {
-    let isUp = false;
-    const late = modernListener(makeEcho("late"));
-    const port = await serve((request, response) => {
-      if (isUp) late(request, response);
-      else response.writeHead(503).end();
-    });
-    const gateway = await startTestGateway({ late: { type: "http", url: `http://127.0.0.1:${port}/mcp` } });
+    const { entry, start } = await lateServer();
+    const gateway = await startTestGateway({ late: entry });
     const failure = () => gateway.gateway.servers()[0]?.failure;
     await expect.poll(failure, pollOptions).toBeDefined();
     const first = failure();
     expect(first?.since).toBe(first?.at);
     await expect.poll(() => (failure()?.at ?? 0) > (first?.at ?? 0), pollOptions).toBe(true);
     expect(failure()?.since).toBe(first?.at);
-    isUp = true;
+    start();
     await expect.poll(failure, pollOptions).toBeUndefined();
   });
 
   test("adds a server that starts later, and notifies clients", async () => {
-    let isUp = false;
-    const late = modernListener(makeEcho("late"));
-    const port = await serve((request, response) => {
-      if (isUp) late(request, response);
-      else response.writeHead(503).end();
-    });
-    const gateway = await startTestGateway({ late: { type: "http", url: `http://127.0.0.1:${port}/mcp` } });
+    const { entry, start } = await lateServer();
+    const gateway = await startTestGateway({ late: entry });
     let changes = 0;
     const client = await connect(gateway, "legacy", {
       listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => (changes += 1) } },
     });
     expect((await client.listTools()).tools).toEqual([]);
-    isUp = true;
+    start();
     await expect.poll(() => changes, pollOptions).toBeGreaterThan(0);
     await expect
       .poll(
