@@ -204,7 +204,8 @@ export function createConnection(options: ConnectionOptions): Connection {
         };
         wait();
         return invoke(session.client, {
-          signal: own.signal,
+          // The SDK uses only this part of a signal, and an AbortSignal would cost a tenth of the call.
+          signal: own as Cancellation as AbortSignal,
           // The SDK's limit would count the time in which a user signs in.
           timeout: timerMs(Number.POSITIVE_INFINITY),
           onprogress(progress) {

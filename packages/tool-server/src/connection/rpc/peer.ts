@@ -37,6 +37,8 @@ export type RelatedCall = Call | "ended" | undefined;
 interface Pending {
   /** Undefined for one of the SDK's client. */
   readonly call: Call | undefined;
+  /** The id that the SDK's client gave it; undefined for a call. */
+  readonly clientId: RequestId | undefined;
   onResponse(response: RpcResponse): void;
   onProgress(notification: RpcNotification): void;
   onEnd(error: Error): void;
@@ -51,8 +53,6 @@ export class Peer<Transport extends MessageTransport> {
   readonly #pending = new InFlightMap<RequestId, Pending>();
   /** Progress of tasks, by the id of the request that created each of them. */
   readonly #taskProgress = new Map<RequestId, (progress: RpcObject) => void>();
-  /** The ids of requests of the SDK's client here, by the ids that it gave them. */
-  readonly #clientIds = new Map<RequestId, number>();
   readonly #onIncoming: (message: RpcRequest | RpcNotification, call: RelatedCall) => void;
   #lastId = 0;
   /** The transport for the SDK's client: its requests get ids of this peer, and it receives what concerns it. */
@@ -89,9 +89,6 @@ export class Peer<Transport extends MessageTransport> {
       call.throwIfAborted();
       this.#lastId += 1;
       const id = this.#lastId;
-      // Adding a key to a copy costs more than the copy, and on Node 20 a property after a spread gets a separate shape.
-      const params: Record<string, unknown> = { _meta: undefined, ...given };
-      params._meta = meta === undefined ? { progressToken: id } : { ...meta, progressToken: id };
       const request = new PendingRequest(call, resolve, reject, () => {
         // A server need not respond to a cancelled request, so nothing waits for it.
         if (!this.#pending.delete(id)) return;
@@ -100,7 +97,7 @@ export class Peer<Transport extends MessageTransport> {
         reject(call.reason);
       });
       this.#pending.add(id, request);
-      const message: RpcRequest = { jsonrpc: "2.0", id, method, params };
+      const message: RpcRequest = { jsonrpc: "2.0", id, method, params: withProgressToken(given, meta, id) };
       const { phases } = call;
       const options = headers === undefined && phases === undefined ? undefined : { headers, phases };
       this.#transport.send(message, options).catch((error: unknown) => {
@@ -174,34 +171,19 @@ export class Peer<Transport extends MessageTransport> {
   async #sendForClient(message: RpcMessage, options: SendOptions | undefined): Promise<void> {
     if (!("method" in message)) return this.#transport.send(message, options);
     if (!("id" in message)) return this.#notifyForClient(message, options);
-    const { id: clientId, params } = message;
+    const { id: clientId, method, params } = message;
     // A subscription, whose notifications carry its id.
     if (typeof clientId === "string") return this.#transport.send(message, options);
     this.#lastId += 1;
     const id = this.#lastId;
-    this.#pending.add(id, {
-      call: undefined,
-      onResponse: (response) => {
-        this.#clientIds.delete(clientId);
-        this.#passToClient({ ...response, id: clientId });
-      },
-      onProgress: (notification) => {
-        this.#passToClient({ ...notification, params: { ...notification.params, progressToken: clientId } });
-      },
-      // The client has its own table of pending requests.
-      onEnd: () => {},
-    });
-    this.#clientIds.set(clientId, id);
+    this.#pending.add(id, new ClientRequest(clientId, this.clientTransport));
     const meta = params?._meta as RpcObject | undefined;
-    const hasToken = meta?.progressToken !== undefined;
-    const sent = hasToken
-      ? { ...message, id, params: { ...params, _meta: { ...meta, progressToken: id } } }
-      : { ...message, id };
+    const hasToken = params !== undefined && meta?.progressToken !== undefined;
+    const sent = hasToken ? withProgressToken(params, meta, id) : params;
     try {
-      await this.#transport.send(sent, options);
+      await this.#transport.send({ jsonrpc: "2.0", id, method, params: sent }, options);
     } catch (error) {
       this.#pending.delete(id);
-      this.#clientIds.delete(clientId);
       throw error;
     }
   }
@@ -209,9 +191,8 @@ export class Peer<Transport extends MessageTransport> {
   async #notifyForClient(message: RpcNotification, options: SendOptions | undefined): Promise<void> {
     const clientId = message.method === "notifications/cancelled" ? message.params?.requestId : undefined;
     if (typeof clientId !== "number") return this.#transport.send(message, options);
-    const requestId = this.#clientIds.get(clientId);
+    const [requestId] = this.#pending.entries().find(([, pending]) => pending.clientId === clientId) ?? [];
     if (requestId === undefined) return;
-    this.#clientIds.delete(clientId);
     this.#pending.delete(requestId);
     await this.#transport.send({ ...message, params: { ...message.params, requestId } }, options);
   }
@@ -220,6 +201,7 @@ export class Peer<Transport extends MessageTransport> {
 // A class, because one is made for every call.
 class PendingRequest implements Pending {
   readonly call: Call;
+  readonly clientId = undefined;
   readonly #resolve: (result: RpcObject) => void;
   readonly #reject: (error: unknown) => void;
   readonly #onCancel: () => void;
@@ -252,6 +234,38 @@ class PendingRequest implements Pending {
     this.call.removeEventListener("abort", this.#onCancel);
     this.#reject(error);
   }
+}
+
+/** A request of the SDK's client, which has its own table of pending requests. */
+class ClientRequest implements Pending {
+  readonly call = undefined;
+  readonly clientId: RequestId;
+  readonly #client: Pick<MessageTransport, "onmessage">;
+
+  constructor(clientId: RequestId, client: Pick<MessageTransport, "onmessage">) {
+    this.clientId = clientId;
+    this.#client = client;
+  }
+
+  onResponse({ result, error }: RpcResponse): void {
+    const { clientId: id } = this;
+    this.#client.onmessage?.(error === undefined ? { jsonrpc: "2.0", id, result } : { jsonrpc: "2.0", id, error });
+  }
+
+  onProgress(notification: RpcNotification): void {
+    const params = { ...notification.params, progressToken: this.clientId };
+    this.#client.onmessage?.({ ...notification, params });
+  }
+
+  onEnd(): void {}
+}
+
+/** A copy of the parameters, with `meta` and the token as their `_meta`. */
+function withProgressToken(given: RpcObject, meta: RpcObject | undefined, progressToken: number): RpcObject {
+  // Adding a key to a copy costs more than the copy, and on Node 20 a property after a spread gets a separate shape.
+  const params: Record<string, unknown> = { _meta: undefined, ...given };
+  params._meta = meta === undefined ? { progressToken } : { ...meta, progressToken };
+  return params;
 }
 
 /** The parameters of a progress notification, without the token. */
