@@ -1,4 +1,5 @@
 import { findSecretShapes, isCredentialHeader, isPlainAddress, isSecretName } from "../secrets/recognize-secrets.js";
+import { dialectOf, referenceTo } from "./dialects.js";
 import type { Entry, TemplateField } from "./entry.js";
 import type { Report } from "./finding.js";
 import { parseAuthorization } from "./headers.js";
@@ -9,6 +10,11 @@ import { parseUrlTemplate, variableMark } from "./url-template.js";
 /** Reports secrets that are written into an entry, recognized by their field or shape, and returns their values. */
 export function checkSecrets(entry: Entry, report: Report): string[] {
   const secrets: string[] = [];
+  // The syntax of opencode has no defaults.
+  const mark =
+    dialectOf(entry.dialect).variables === "braces"
+      ? ""
+      : ` If it is not a secret, write \${${notSecretVariable}:-…} with the value as the default.`;
   const add = (
     field: TemplateField,
     values: readonly string[],
@@ -22,8 +28,7 @@ export function checkSecrets(entry: Entry, report: Report): string[] {
       isSure ? "error" : "warning",
       field,
       what,
-      `Write \${${variable}} instead, set ${variable} in the environment, and replace the secret, because everyone with access to the file has it. ` +
-        `If it is not a secret, write \${${notSecretVariable}:-…} with the value as the default.`,
+      `Write ${referenceTo(variable, entry.dialect)} instead, set ${variable} in the environment, and replace the secret, because everyone with access to the file has it.${mark}`,
       { variable },
     );
   };

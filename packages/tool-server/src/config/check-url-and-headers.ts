@@ -1,5 +1,6 @@
 import { isSecretName } from "../secrets/recognize-secrets.js";
 import { suggest } from "../suggest.js";
+import { type DialectName, referenceTo } from "./dialects.js";
 import type { NamedField, NetworkEntry } from "./entry.js";
 import { quoteName, type Report, type Severity } from "./finding.js";
 import {
@@ -99,7 +100,7 @@ export function checkOrigin(
 }
 
 /** Checks the headers of an entry against the rules of HTTP and of Authorization. */
-export function checkHeaders(headers: readonly NamedField[], report: Report): void {
+export function checkHeaders(headers: readonly NamedField[], dialect: DialectName, report: Report): void {
   const seen = new Map<string, NamedField>();
   for (const field of headers) {
     const name = field.name.toLowerCase();
@@ -122,7 +123,7 @@ export function checkHeaders(headers: readonly NamedField[], report: Report): vo
       report("header-duplicate", "error", field, message, "Keep one of the two.");
     }
     seen.set(name, field);
-    const isRefused = name === "authorization" && checkAuthorization(field, report) === "error";
+    const isRefused = name === "authorization" && checkAuthorization(field, dialect, report) === "error";
     const fallbacks = variablesOf(field.template).map(({ fallback = "" }) => fallback);
     if (!isHeaderValue([literalOf(field.template), ...fallbacks].join(""))) {
       report(
@@ -157,7 +158,7 @@ function checkHeaderValue(field: NamedField, report: Report): void {
 }
 
 /** Returns the severity of the reported finding. */
-function checkAuthorization(field: NamedField, report: Report): Severity | undefined {
+function checkAuthorization(field: NamedField, dialect: DialectName, report: Report): Severity | undefined {
   const { text } = field.template;
   const [, word = ""] = /^([A-Za-z][\w!#$&'*+.^`|~-]*) \S/.exec(text) ?? [];
   const known = suggest(word, authorizationSchemes);
@@ -171,7 +172,7 @@ function checkAuthorization(field: NamedField, report: Report): Severity | undef
   }
   const variable = variablesOf(field.template)[0]?.name;
   const suggested = variable ?? "API_TOKEN";
-  const reference = `\${${suggested}}`;
+  const reference = referenceTo(suggested, dialect);
   const [, scheme, gap, rest] = /^\s*(bearer|basic)(\s*)(.*)$/is.exec(text) ?? [];
   if (scheme === undefined) {
     report(

@@ -48,7 +48,7 @@ export function createConfiguration(
     for (const secret of checkSecrets(entry, () => {})) if (secret.length >= 8) secrets.add(secret);
     if (entry.type === "stdio") continue;
     checkUrl(entry, report);
-    checkHeaders(entry.headers, report);
+    checkHeaders(entry.headers, entry.dialect, report);
   }
   return {
     dialect: "claude-code",

@@ -117,6 +117,19 @@ describe("the file of a program", () => {
     expect(severityIn("claude_desktop_config.json")).toEqual(["warning literal-secret"]);
     expect(severityIn(".mcp.json")).toEqual(["error literal-secret"]);
   });
+
+  test("suggests variables as the program writes them", () => {
+    const adviceFor = (authorization: string): (string | undefined)[] => {
+      const entry = { type: "remote", url: "https://a.example", headers: { Authorization: authorization } };
+      const text = JSON.stringify({ mcp: { notes: entry } });
+      return parseConfiguration(text, { file: "opencode.json" }).findings.map(({ fix }) => fix);
+    };
+    expect(adviceFor("Bearer abcdefgh-12345678")).toEqual([
+      expect.stringMatching(/^Write \{env:NOTES_TOKEN\} instead/),
+    ]);
+    expect(adviceFor("{env:NOTES_TOKEN}")).toEqual([expect.stringMatching(/^Write "Bearer \{env:NOTES_TOKEN\}"/)]);
+    expect(adviceFor("Bearer {env:NOTES_TOKEN}")).toEqual([]);
+  });
 });
 
 describe("the fields of a program", () => {

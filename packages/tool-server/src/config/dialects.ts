@@ -155,6 +155,11 @@ export function dialectOf(name: DialectName): Dialect {
   return found;
 }
 
+/** How a file of this dialect refers to a variable, so that both its program and we read it. */
+export function referenceTo(variable: string, dialect: DialectName): string {
+  return dialectOf(dialect).variables === "braces" ? `{env:${variable}}` : `\${${variable}}`;
+}
+
 /** The dialect that a path identifies; undefined if none. */
 export function dialectOfFile(file: string | undefined): DialectName | undefined {
   const path = file?.replaceAll("\\", "/");

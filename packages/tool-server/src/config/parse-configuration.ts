@@ -114,7 +114,7 @@ function checkFields(entry: Entry, dialect: DialectName, secrets: SecretRegistry
   const commands = entry.secretCommands
     .filter(({ target }) => target === "header")
     .map((command) => ({ ...command, template: parseTemplate(`${command.prefix || "Bearer "}output`) }));
-  checkHeaders([...entry.headers, ...commands], report);
+  checkHeaders([...entry.headers, ...commands], entry.dialect, report);
   if (entry.oauth !== undefined && !usesOAuth(entry)) {
     const position = { ...entry, path: [...entry.path, "oauth"] };
     const message = "oauth has no effect, because the entry has its own credential or a type that does not use OAuth.";
