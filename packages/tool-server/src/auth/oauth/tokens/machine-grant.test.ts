@@ -55,6 +55,24 @@ test("a workload requests a new assertion from its platform for each token", asy
   expect(world.secrets.redact("platform-jwt-1")).not.toContain("platform-jwt-1");
 });
 
+test("a refresh token is not used instead of the grant, so that access ends with the identity", async () => {
+  const { issuer, requests } = await startTokenEndpoint(() => [
+    200,
+    { access_token: `w-${requests.length}`, refresh_token: "r-1", token_type: "Bearer", expires_in: 60 },
+  ]);
+  const world = await worldWith(issuer, new Set(["w-1", "w-2"]));
+  const clock = createFakeClock(Date.now());
+  const { credential } = world.credential({
+    clock,
+    limits: { requestMs: 1e9, discoveryMs: 1e9 },
+    grant: { kind: "workload", assertion: async () => "platform-jwt" },
+  });
+  expect(await callTool(world.tool, credential)).toMatchObject({ status: 200 });
+  clock.advance(60_000);
+  expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
+  expect(requests.map(({ form }) => form.get("grant_type"))).not.toContain("refresh_token");
+});
+
 test("a refused workload does not fall back to another grant", async () => {
   const { issuer, requests } = await startTokenEndpoint(() => [400, { error: "unauthorized_client" }]);
   const world = await worldWith(issuer, new Set());

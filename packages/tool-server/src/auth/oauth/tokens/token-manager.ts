@@ -133,16 +133,17 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
       return adopt(found);
     }
     adopt(found);
-    if (found?.record.refreshToken === undefined) {
-      if (acquire === undefined) {
-        const isOther = found !== undefined && found.revision !== stale;
-        setOutcome(isOther ? { outcome: "adopted" } : { outcome: "failed", code: "SIGN_IN_NEEDED" });
-        return isOther ? found : undefined;
-      }
+    // Not with a refresh token: it would give access even after the identity was withdrawn.
+    if (acquire !== undefined) {
       reportEvent(options, "refresh-started", "Requesting a new token.");
       const record = await acquire();
       reportEvent(options, "refreshed", "Obtained a new token.");
       return write(record, found?.revision);
+    }
+    if (found?.record.refreshToken === undefined) {
+      const isOther = found !== undefined && found.revision !== stale;
+      setOutcome(isOther ? { outcome: "adopted" } : { outcome: "failed", code: "SIGN_IN_NEEDED" });
+      return isOther ? found : undefined;
     }
     // The old refresh token may be invalid once the new one was issued, so make sure first that there is space for it.
     const renewal = await store.reserve(async (put) => {
