@@ -7,11 +7,14 @@ import { createFakeClock } from "../../../fake-clock.test.helper.js";
 import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { waiting } from "../../../waiting.test.helper.js";
 import { createMemoryVault } from "../../vault/memory-vault.js";
+import type { VaultKey } from "../../vault/vault.js";
 import { createPerson, createTestHttpClient } from "../oauth-world.test.helper.js";
 import { createIdentitySession, type IdentitySession, type IdentitySessionOptions } from "./identity-session.js";
 
 interface Provider {
   readonly issuer: string;
+  /** The user who signs in (`sub`). */
+  user: string;
   /** Responds to a request with a refresh token. Default: with new tokens. */
   onRefresh: (respond: () => void, response: ServerResponse) => void;
   session(options?: Partial<IdentitySessionOptions>): IdentitySession;
@@ -24,7 +27,7 @@ async function startProvider(): Promise<Provider> {
   const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   const idToken = (): string => {
     const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: provider.issuer, aud: "wirescope", sub: "ada", iat: now, exp: now + 30, nonce };
+    const claims = { iss: provider.issuer, aud: "wirescope", sub: provider.user, iat: now, exp: now + 30, nonce };
     return `${encode({ alg: "RS256" })}.${encode(claims)}.c2lnbmF0dXJl`;
   };
   const respondJson = (response: ServerResponse, status: number, body: object): void => {
@@ -75,6 +78,7 @@ async function startProvider(): Promise<Provider> {
   const shared = { issuer, clientId: "wirescope", profile: "default", vault, http, secrets };
   const provider: Provider = {
     issuer,
+    user: "ada",
     onRefresh: (respond) => respond(),
     session: (options) => createIdentitySession({ ...shared, allowInsecureLoopback: true, ...options }),
   };
@@ -152,4 +156,30 @@ test("deletes the tokens at sign-out, also those of a renewal that runs meanwhil
   expect(await signedOut).toBe(true);
   expect(await session.status()).toBeUndefined();
   expect(await session.signOut()).toBe(false);
+});
+
+test("a sign-in of another user and a sign-out delete the access tokens of the user before, and no others", async () => {
+  const provider = await startProvider();
+  const vault = createMemoryVault();
+  onTestFinished(() => vault.dispose());
+  const session = provider.session({ vault });
+  const tokens = { accessToken: "a-token", tokenType: "Bearer", obtainedAt: 0, clientId: "us", resource: "https://t" };
+  const shared = { resource: "https://t", issuer: "https://as", tenant: "", item: "tokens" };
+  const keyOf = (server: string, profile = "default"): VaultKey => ({ ...shared, profile, server });
+  const grant = `enterprise ${provider.issuer}`;
+  const storedServers = async (): Promise<string[]> =>
+    (await vault.list()).keys.flatMap(({ item, server }) => (item === "tokens" ? [server] : [])).sort();
+  await vault.put(keyOf("notes"), { ...tokens, grant, subject: "ada" });
+  await vault.put(keyOf("of another provider"), { ...tokens, grant: "enterprise https://other", subject: "ada" });
+  await vault.put(keyOf("of another profile", "work"), { ...tokens, grant, subject: "ada" });
+  await vault.put(keyOf("of a user"), tokens);
+  const others = ["of a user", "of another profile", "of another provider"];
+  await session.signIn(createPerson().person, never);
+  expect(await storedServers()).toEqual(["notes", ...others]);
+  provider.user = "eve";
+  await session.signIn(createPerson().person, never);
+  expect(await storedServers()).toEqual(others);
+  await vault.put(keyOf("notes"), { ...tokens, grant, subject: "eve" });
+  await session.signOut();
+  expect(await storedServers()).toEqual(others);
 });

@@ -14,8 +14,8 @@ import { parsePastedRedirect } from "../sign-in/authorization-code.js";
 import { waitForRedirect } from "../sign-in/browser-sign-in.js";
 import { openCallbackReceiver, type RedirectOptions } from "../sign-in/callback-receiver.js";
 import type { SignIn, SignInRequest } from "../sign-in/sign-in.js";
-import type { Identity } from "../tokens/machine-grant.js";
-import { tokenLockWaitMs } from "../tokens/token-store.js";
+import { grantName, type Identity } from "../tokens/machine-grant.js";
+import { removeTokensOf, tokenLockWaitMs } from "../tokens/token-store.js";
 
 /** The identity provider of an organization, and where a user's sign-in with it is stored. */
 export interface IdentitySessionOptions
@@ -54,7 +54,7 @@ export interface IdentitySession {
   identity(): Promise<Identity>;
   /** The stored sign-in; undefined if there is none. */
   status(): Promise<IdentityStatus | undefined>;
-  /** Deletes the stored tokens; resolves with whether there were any. */
+  /** Deletes the stored tokens, and those of servers that were obtained with them; resolves with whether the user was signed in. */
   signOut(): Promise<boolean>;
 }
 
@@ -93,6 +93,7 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
     await vault.put(key, { ...record, account: record.account ?? null, refreshToken: record.refreshToken ?? null });
     return record;
   };
+  const grant = grantName({ kind: "enterprise", url: issuer });
   const isValid = ({ expiresAt }: IdentityRecord): boolean => expiresAt - renewBeforeMs > clock.now();
   const sameProfile = profile === "default" ? [] : ["--profile", profile];
   const signInAdvice = `Sign in with: ${commandLine("login", "--idp", issuer, ...sameProfile)}`;
@@ -172,6 +173,8 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
         if (record === undefined) throw new TypeError("The token response has no identity token.");
         // A renewal that runs must not overwrite this sign-in.
         await vault.withLock(key, () => write(record));
+        // Servers must not act for the user who was signed in before.
+        await removeTokensOf(vault, profile, grant, record.subject);
         reportEvent(context, "sign-in-done", "Signed in to the identity provider.");
         await receiver.finish({ returnTo: person.returnTo });
         return statusOf(record);
@@ -192,8 +195,8 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
             if (latest === undefined) throw signInNeeded("you are not signed in to this identity provider.");
             return isValid(latest.record) ? latest.record : renew(latest.record);
           });
-      const { tokenEndpoint, clientId, idToken } = record;
-      return { provider: { tokenEndpoint, issuer, client: { clientId, clientSecret } }, idToken };
+      const { tokenEndpoint, clientId, idToken, subject } = record;
+      return { provider: { tokenEndpoint, issuer, client: { clientId, clientSecret } }, idToken, subject };
     },
     async status() {
       const stored = await read();
@@ -205,7 +208,9 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
         const stored = await read();
         return stored !== undefined && vault.deleteIf(key, stored.revision);
       };
-      return vault.withLock(key, remove, { waitMs: tokenLockWaitMs });
+      const isDeleted = await vault.withLock(key, remove, { waitMs: tokenLockWaitMs });
+      await removeTokensOf(vault, profile, grant);
+      return isDeleted;
     },
   };
 }

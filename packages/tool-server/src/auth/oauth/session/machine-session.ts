@@ -5,7 +5,7 @@ import { requestRules } from "../discovery/known-issuers.js";
 import type { ResourceChallenge } from "../discovery/resource-challenge.js";
 import { selectScopes } from "../discovery/scopes.js";
 import type { OAuthContext } from "../oauth-context.js";
-import { type MachineGrant, machineGrantForm } from "../tokens/machine-grant.js";
+import { grantName, type MachineGrant, machineGrantForm } from "../tokens/machine-grant.js";
 import { createProofKey, proofKeyToJson } from "../tokens/proof-key.js";
 import { requestTokens, tokensOf } from "../tokens/token-request.js";
 import type { TokenRecord } from "../tokens/token-store.js";
@@ -56,7 +56,7 @@ export function createAcquirer(
       const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge?.requiresProof === true;
       const key = isBound ? await createProofKey(context) : undefined;
       const { resource } = requestRules(server, discovery.resource, options);
-      const form = await machineGrantForm(context, grant, { server, resource }, scopes);
+      const { form, subject } = await machineGrantForm(context, grant, { server, resource }, scopes);
       const tokens = tokensOf(await requestTokens(context, { server, client, form, key }));
       return {
         ...tokens,
@@ -64,6 +64,8 @@ export function createAcquirer(
         resource: discovery.resource,
         requestedScopes: scopes,
         proofKey: key === undefined ? undefined : proofKeyToJson(key),
+        grant: grantName(grant),
+        subject,
       };
     },
   };

@@ -10,9 +10,10 @@ import type { ResourceChallenge } from "../discovery/resource-challenge.js";
 import { maxScopes, unionOf } from "../discovery/scopes.js";
 import type { OAuthContext } from "../oauth-context.js";
 import type { SignIn } from "../sign-in/sign-in.js";
+import { grantName } from "../tokens/machine-grant.js";
 import { createTokenRenewer } from "../tokens/renewal.js";
 import { createTokenManager, type TokenManager } from "../tokens/token-manager.js";
-import { createTokenStore, type HeldToken, scopesOf } from "../tokens/token-store.js";
+import { createTokenStore, type HeldToken, scopesOf, type TokenRecord } from "../tokens/token-store.js";
 import { adoptSignIn } from "./adopt-sign-in.js";
 import { createIssuerStore } from "./issuer-store.js";
 import { createAcquirer } from "./machine-session.js";
@@ -116,6 +117,12 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     return server;
   };
 
+  /** Whether tokens were obtained in the way of this session: those of a user, or of another client, are not used for it. */
+  const accepts = (record: TokenRecord): boolean => {
+    if (grant === undefined || record.grant === undefined) return grant === undefined && record.grant === undefined;
+    return record.grant === grantName(grant) && record.clientId === (options.client?.clientId ?? record.clientId);
+  };
+
   const tokensOf = (issuer: string): TokenManager => {
     if (active?.issuer === issuer) return active.tokens;
     void active?.tokens.stop(new DOMException("The authorization server changed.", "AbortError"));
@@ -124,6 +131,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       vault,
       key: vaultKeyOf(options, issuer, "tokens"),
       renew: createTokenRenewer(context, clients, () => serverOf(issuer), options),
+      accepts,
       acquire: acquirer === undefined ? undefined : async () => acquirer.acquire(await serverOf(issuer)),
     });
     active = { issuer, tokens };
@@ -244,7 +252,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       const found = await tokens({ isFresh: true });
       if (found === undefined) return describe();
       const held = await createTokenStore(context, vault, vaultKeyOf(options, active?.issuer ?? "", "tokens")).read();
-      return descriptionOf(held, found.state.pausedUntil);
+      return descriptionOf(held && accepts(held.record) ? held : undefined, found.state.pausedUntil);
     },
     describe,
     watch(listener) {

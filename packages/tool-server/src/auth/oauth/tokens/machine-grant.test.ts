@@ -73,6 +73,25 @@ test("a refresh token is not used instead of the grant, so that access ends with
   expect(requests.map(({ form }) => form.get("grant_type"))).not.toContain("refresh_token");
 });
 
+test("tokens of another client, grant or user are not used after the settings changed", async () => {
+  const { issuer, requests } = await startTokenEndpoint(() => [
+    200,
+    { access_token: `w-${requests.length}`, token_type: "Bearer", expires_in: 3600 },
+  ]);
+  const world = await worldWith(issuer, new Set(["w-1", "w-2", "w-3"]));
+  const client = { clientId: "robot", clientSecret: "a-secret" };
+  const credentials = { kind: "client-credentials" } as const;
+  const use = (options: Parameters<OAuthWorld["credential"]>[0]): ReturnType<typeof callTool> =>
+    callTool(world.tool, world.credential(options).credential);
+  expect(await use({ client, grant: credentials })).toMatchObject({ status: 200, attempts: 2 });
+  expect(await use({ client, grant: credentials })).toMatchObject({ status: 200, attempts: 1 });
+  expect(await use({ client: { ...client, clientId: "other" }, grant: credentials })).toMatchObject({ status: 200 });
+  const grant = { kind: "workload", assertion: async () => "platform-jwt" } as const;
+  expect(await use({ client: { ...client, clientId: "other" }, grant })).toMatchObject({ status: 200 });
+  expect(requests).toHaveLength(3);
+  expect(await use({ client: { ...client, clientId: "other" } })).toMatchObject({ code: "SIGN_IN_NEEDED" });
+});
+
 test("a refused workload does not fall back to another grant", async () => {
   const { issuer, requests } = await startTokenEndpoint(() => [400, { error: "unauthorized_client" }]);
   const world = await worldWith(issuer, new Set());

@@ -28,10 +28,17 @@ export type MachineGrant =
       readonly identity: () => Promise<Identity>;
     };
 
+/** The name of a grant, which is stored with its tokens. */
+export function grantName(grant: Pick<MachineGrant, "kind"> & { readonly url?: string }): string {
+  return grant.url === undefined ? grant.kind : `${grant.kind} ${grant.url}`;
+}
+
 /** A user's identity token, and the provider that exchanges it. */
 export interface Identity {
   readonly provider: IdentityProvider;
   readonly idToken: string;
+  /** The user (`sub`), if known. */
+  readonly subject?: string | undefined;
 }
 
 /** An identity provider that exchanges tokens, and the client that it knows. */
@@ -43,24 +50,22 @@ export interface IdentityProvider {
   readonly client: ConfiguredClient;
 }
 
-/** The token request of a grant. Rejects with TOKEN_REFUSED if the identity provider refuses. */
+/** The token request of a grant, and the user it is for, if known. Rejects with TOKEN_REFUSED if the identity provider refuses. */
 export async function machineGrantForm(
   context: OAuthContext,
   grant: MachineGrant,
   { server, resource }: { readonly server: AuthorizationServer; readonly resource: string | undefined },
   scopes: readonly string[],
-): Promise<GrantForm> {
-  if (grant.kind === "client-credentials") return clientCredentialsGrant(resource, scopes);
-  const assertion =
-    grant.kind === "workload"
-      ? await grant.assertion()
-      : await requestAssertion(context, await grant.identity(), {
-          audience: server.issuer,
-          resource,
-          scopes,
-        });
-  context.secrets.add(assertion);
-  return assertionGrant(assertion, resource, scopes);
+): Promise<{ readonly form: GrantForm; readonly subject?: string | undefined }> {
+  if (grant.kind === "client-credentials") return { form: clientCredentialsGrant(resource, scopes) };
+  if (grant.kind === "workload") {
+    const assertion = await grant.assertion();
+    context.secrets.add(assertion);
+    return { form: assertionGrant(assertion, resource, scopes) };
+  }
+  const identity = await grant.identity();
+  const assertion = await requestAssertion(context, identity, { audience: server.issuer, resource, scopes });
+  return { form: assertionGrant(assertion, resource, scopes), subject: identity.subject };
 }
 
 interface AssertionParameters {

@@ -57,6 +57,8 @@ export interface TokenManagerOptions extends Pick<OAuthContext, "server" | "secr
   readonly renew: (record: TokenRecord) => Promise<Renewal>;
   /** Obtains tokens without a user, if the grant allows it. Default: a user has to sign in. */
   readonly acquire?: (() => Promise<TokenRecord>) | undefined;
+  /** Whether these tokens may be used: other settings may have obtained them. Default: all. */
+  readonly accepts?: ((record: TokenRecord) => boolean) | undefined;
 }
 
 const firstPauseMs = 1000;
@@ -70,8 +72,12 @@ const maxTokenPauseMs = 300_000;
  * started is never interrupted. A dead token is deleted only if it is still the one that was found dead.
  */
 export function createTokenManager(options: TokenManagerOptions): TokenManager {
-  const { vault, key, clock, acquire, track = untracked } = options;
+  const { vault, key, clock, acquire, accepts = () => true, track = untracked } = options;
   const store = createTokenStore(options, vault, key);
+  const read = async (): Promise<HeldToken | undefined> => {
+    const found = await store.read();
+    return found !== undefined && accepts(found.record) ? found : undefined;
+  };
   let held: HeldToken | undefined;
   let isRead = false;
   let adopted = 0;
@@ -92,7 +98,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
   /** Reads the vault, and uses the result unless a newer token was adopted meanwhile. */
   const refreshFromVault = async (): Promise<void> => {
     const before = adopted;
-    const found = await store.read();
+    const found = await read();
     if (adopted !== before) return;
     // The failures of the old tokens say nothing about new ones.
     if (found?.revision !== held?.revision) failure = undefined;
@@ -121,7 +127,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
 
   /** Under the lock: the token that the vault has by now, or a renewed one. */
   const renewLocked = async (stale: string | undefined, setOutcome: SetOutcome): Promise<HeldToken | undefined> => {
-    const found = await store.read();
+    const found = await read();
     if (unsaved !== undefined) {
       if (found?.revision === unsaved.replaces) return write(unsaved.record, unsaved.replaces);
       unsaved = undefined;
@@ -156,7 +162,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     if (renewal.kind === "dead" && (await store.remove(found))) return adopt(undefined);
     if (renewal.kind === "dead") {
       // Newer tokens were written in the meantime, for example by a sign-in.
-      const newer = adopt(await store.read());
+      const newer = adopt(await read());
       if (newer === undefined || newer.revision === found.revision) return undefined;
       setOutcome({ outcome: "adopted" });
       return newer;

@@ -81,6 +81,10 @@ export interface TokenRecord extends TokenSet {
   readonly requestedScopes: readonly string[];
   /** The key that they are bound to, with its private part. */
   readonly proofKey: JsonObject | undefined;
+  /** The grant with which they were obtained without a user. Default: a user signed in. */
+  readonly grant?: string | undefined;
+  /** The user of an identity provider for whom they were obtained (`sub`). */
+  readonly subject?: string | undefined;
 }
 
 export function tokenRecordToJson(record: TokenRecord): JsonObject {
@@ -115,7 +119,28 @@ function tokenRecordOf({ secrets }: Pick<OAuthContext, "secrets">, json: JsonObj
     resource,
     requestedScopes: stringList(json.requestedScopes) ?? [],
     proofKey: isJsonObject(proofKey) ? proofKey : undefined,
+    grant: stringOf(json.grant),
+    subject: stringOf(json.subject),
   };
+}
+
+/** Deletes the tokens of all servers that were obtained with a grant, except those of the user with this subject. */
+export async function removeTokensOf(
+  vault: Vault,
+  profile: string,
+  grant: string,
+  keptSubject?: string,
+): Promise<void> {
+  const { keys } = await vault.list();
+  for (const key of keys.filter((each) => each.profile === profile && each.item === "tokens")) {
+    const remove = async (): Promise<void> => {
+      const entry = await vault.get(key);
+      if (entry?.value.grant !== grant || (keptSubject !== undefined && entry.value.subject === keptSubject)) return;
+      await vault.deleteIf(key, entry.revision);
+    };
+    // A request that runs stores its tokens first.
+    await vault.withLock(key, remove, { waitMs: tokenLockWaitMs });
+  }
 }
 
 /** The scopes of a token: the granted ones if known, otherwise the requested ones. */
