@@ -91,18 +91,27 @@ test.each([
   ["default", [], ""],
   ["work", [], " --profile work"],
   ["work", ["--profile", "work", "--vault", "file"], " --profile work --vault file"],
-])("advises a sign-in to the same profile, as a command to paste: %s, %j", async (profile, options, more) => {
-  setServerOptions([], options);
-  onTestFinished(() => setServerOptions([]));
-  const provider = await startProvider();
-  const advice = `Sign in with: wirescope login --idp ${provider.issuer}${more}`;
-  const session = provider.session({ profile });
-  expect(await failureOf(session.identity())).toMatchObject({ code: "SIGN_IN_NEEDED", advice });
-  await session.signIn(createPerson().person, never);
-  provider.onRefresh = (_, response) =>
-    response.writeHead(400, { "content-type": "application/json" }).end('{"error": "invalid_grant"}');
-  expect(await failureOf(session.identity())).toMatchObject({ code: "SIGN_IN_NEEDED", advice });
-});
+])(
+  "advises a sign-in with the same profile and the client id, as a command that works: %s, %j",
+  async (profile, options, more) => {
+    setServerOptions([], options);
+    onTestFinished(() => setServerOptions([]));
+    const provider = await startProvider();
+    const advice = (client: string): string =>
+      `Sign in with: wirescope login --idp ${provider.issuer}${client} --allow-insecure-loopback${more}`;
+    const first = { code: "SIGN_IN_NEEDED", advice: advice(" --client-id wirescope") };
+    const unknown = { code: "SIGN_IN_NEEDED", advice: advice(" --client-id …") };
+    const session = provider.session({ profile });
+    expect(await failureOf(session.identity())).toMatchObject(first);
+    expect(await failureOf(provider.session({ profile, clientId: undefined }).identity())).toMatchObject(unknown);
+    await session.signIn(createPerson().person, never);
+    provider.onRefresh = (_, response) =>
+      response.writeHead(400, { "content-type": "application/json" }).end('{"error": "invalid_grant"}');
+    // The client of the stored sign-in is used again.
+    const again = { code: "SIGN_IN_NEEDED", advice: advice("") };
+    expect(await failureOf(session.identity())).toMatchObject(again);
+  },
+);
 
 test("reports a sign-in that the user does not complete in time, with the time limit", async () => {
   const provider = await startProvider();

@@ -96,9 +96,18 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
   const grant = grantName({ kind: "enterprise", url: issuer });
   const isValid = ({ expiresAt }: IdentityRecord): boolean => expiresAt - renewBeforeMs > clock.now();
   const sameProfile = profile === "default" ? [] : ["--profile", profile];
-  const signInAdvice = `Sign in with: ${commandLine("login", "--idp", issuer, ...sameProfile)}`;
-  const signInNeeded = (problem: string): ToolServerError =>
-    oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice: signInAdvice });
+  const sameRules = url.protocol === "http:" ? ["--allow-insecure-loopback"] : [];
+  const adviceWith = (client: readonly string[]): string =>
+    `Sign in with: ${commandLine("login", "--idp", issuer, ...client, ...sameRules, ...sameProfile)}`;
+  const signInAdvice = adviceWith([]);
+  const signInNeeded = (problem: string, advice = signInAdvice): ToolServerError =>
+    oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice });
+  // Only a stored sign-in has a client id.
+  const notSignedIn = (): ToolServerError =>
+    signInNeeded(
+      "you are not signed in to this identity provider.",
+      adviceWith(["--client-id", options.clientId ?? "…"]),
+    );
 
   const renew = async (record: IdentityRecord): Promise<IdentityRecord> => {
     if (record.refreshToken === undefined) throw signInNeeded("the identity token expired.");
@@ -187,12 +196,12 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
     },
     async identity() {
       const stored = await read();
-      if (stored === undefined) throw signInNeeded("you are not signed in to this identity provider.");
+      if (stored === undefined) throw notSignedIn();
       const record = isValid(stored.record)
         ? stored.record
         : await vault.withLock(key, async () => {
             const latest = await read();
-            if (latest === undefined) throw signInNeeded("you are not signed in to this identity provider.");
+            if (latest === undefined) throw notSignedIn();
             return isValid(latest.record) ? latest.record : renew(latest.record);
           });
       const { tokenEndpoint, clientId, idToken, subject } = record;
