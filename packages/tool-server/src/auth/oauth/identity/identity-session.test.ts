@@ -15,6 +15,8 @@ interface Provider {
   readonly issuer: string;
   /** The user who signs in (`sub`). */
   user: string;
+  /** The expiry of its identity tokens (`exp`). Default: in 30 s. */
+  expiresAt?: number;
   /** Responds to a request with a refresh token. Default: with new tokens. */
   onRefresh: (respond: () => void, response: ServerResponse) => void;
   session(options?: Partial<IdentitySessionOptions>): IdentitySession;
@@ -27,7 +29,14 @@ async function startProvider(): Promise<Provider> {
   const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   const idToken = (): string => {
     const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: provider.issuer, aud: "wirescope", sub: provider.user, iat: now, exp: now + 30, nonce };
+    const claims = {
+      iss: provider.issuer,
+      aud: "wirescope",
+      sub: provider.user,
+      iat: now,
+      exp: provider.expiresAt ?? now + 30,
+      nonce,
+    };
     return `${encode({ alg: "RS256" })}.${encode(claims)}.c2lnbmF0dXJl`;
   };
   const respondJson = (response: ServerResponse, status: number, body: object): void => {
@@ -191,4 +200,26 @@ test("a sign-in of another user and a sign-out delete the access tokens of the u
   await vault.put(keyOf("notes"), { ...tokens, grant, subject: "eve" });
   await session.signOut();
   expect(await storedServers()).toEqual(others);
+});
+
+test.each([
+  ["SERVER_FAILED", 503, "<html>"],
+  ["SERVER_FAILED", 429, '{"error": "slow_down"}'],
+  ["SIGN_IN_FAILED", 400, '{"error": "invalid_client"}'],
+])("a renewal reports %s for status %i, so that only a lasting refusal needs a user", async (code, status, body) => {
+  const provider = await startProvider();
+  const session = provider.session();
+  await session.signIn(createPerson().person, never);
+  const { onRefresh } = provider;
+  provider.onRefresh = (_, response) => response.writeHead(status, { "content-type": "application/json" }).end(body);
+  expect(await failureOf(session.identity())).toMatchObject({ code });
+  provider.onRefresh = onRefresh;
+  expect(await session.identity()).toMatchObject({ subject: "ada" });
+});
+
+test("reads an expiry that is not a date as expired", async () => {
+  const provider = await startProvider();
+  provider.expiresAt = 1e300;
+  const { expiresAt } = await provider.session().signIn(createPerson().person, never);
+  expect(expiresAt).toBe(0);
 });

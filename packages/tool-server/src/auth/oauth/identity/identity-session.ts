@@ -7,7 +7,7 @@ import type { VaultKey } from "../../vault/vault.js";
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
 import { endpointDefect, parseEndpoint } from "../requests/endpoint-rules.js";
-import { sendOAuthRequest } from "../requests/oauth-request.js";
+import { isTransientStatus, sendOAuthRequest } from "../requests/oauth-request.js";
 import { contextOf, type OAuthSessionOptions } from "../session/session-options.js";
 import { withTimeLimit } from "../session/session-sign-in.js";
 import { parsePastedRedirect } from "../sign-in/authorization-code.js";
@@ -46,8 +46,8 @@ export interface IdentityStatus {
 /** A user's sign-in with the identity provider of an organization (OpenID Connect). All processes of the user share it. */
 export interface IdentitySession {
   /**
-   * Lets a user sign in, and stores the identity token. Rejects with SIGN_IN_FAILED, AUTHORIZATION_SERVER_INVALID, SERVER_UNREACHABLE
-   * and vault errors.
+   * Lets a user sign in, and stores the identity token. Rejects with SIGN_IN_FAILED, AUTHORIZATION_SERVER_INVALID, SERVER_UNREACHABLE,
+   * SERVER_FAILED and vault errors.
    */
   signIn(person: SignIn, signal: AbortSignal): Promise<IdentityStatus>;
   /** A valid identity token, renewed if required. Rejects with SIGN_IN_NEEDED if a user has to sign in. */
@@ -68,6 +68,8 @@ interface IdentityRecord extends IdentityStatus {
 
 /** Tokens are renewed this long before they expire, because requests take time and clocks differ. */
 const renewBeforeMs = 60_000;
+/** The last time that is a date; a later expiry is not believed. */
+const maxSeconds = 8.64e12;
 /** `offline_access` requests a refresh token: without one, a user has to sign in again when the identity token expires. */
 const scopes = ["openid", "email", "offline_access"];
 
@@ -262,6 +264,11 @@ function fetchThrough(context: OAuthContext): CustomFetch {
       body: body === undefined || body === null ? undefined : String(body),
       requested: "a sign-in with the identity provider",
     });
+    // Not a refusal, so a valid access token stays in use, and the next attempt may succeed.
+    if (isTransientStatus(status)) {
+      const parts = { problem: `the identity provider failed (status ${status}).`, advice: "Try again later." };
+      throw oauthFailure(context, "SERVER_FAILED", parts, { details: { status } });
+    }
     const hasBody = status !== 204 && status !== 304;
     return new Response(hasBody ? text : null, { status, headers: received });
   };
@@ -324,7 +331,7 @@ function recordFrom(
     idToken: tokens.id_token,
     subject: claims.sub,
     account: [claims.email, claims.name, claims.sub].find((each) => typeof each === "string"),
-    expiresAt: claims.exp * 1000,
+    expiresAt: claims.exp <= maxSeconds ? claims.exp * 1000 : 0,
     isRenewable: refreshToken !== undefined,
   };
 }
