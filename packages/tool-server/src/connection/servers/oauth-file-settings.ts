@@ -10,6 +10,7 @@ import {
 } from "../../config/oauth-settings.js";
 import type { Variables } from "../../config/substitute-entry.js";
 import { ToolServerError } from "../../errors.js";
+import { type BoundedReadCode, readBoundedFile } from "../../files/bounded-file.js";
 import { systemReason } from "../../files/system-reason.js";
 import { type OAuthOverrides, type OwnSecretCommand, overridesOf } from "./entry-oauth.js";
 
@@ -83,7 +84,7 @@ function grantOf(
     const path = settings[name];
     if (path === undefined) throw requires(name);
     // Read each time: platforms renew such tokens in place.
-    return async () => readText(context, path).trim();
+    return () => readToken(context, path);
   };
   switch (grant) {
     case "client-credentials":
@@ -120,6 +121,34 @@ function readKey(context: OAuthFileContext, path: string): string {
   } catch {
     const problem = `the file ${path} must contain a private key in PEM (PKCS #8) without a passphrase.`;
     throw unusable(context, problem, "Convert the key, or correct the path.");
+  }
+}
+
+const maxTokenBytes = 65_536;
+
+/** The token in a file. Rejects for content that is not a token: it would be sent to a server. */
+async function readToken(context: OAuthFileContext, path: string): Promise<string> {
+  const read = readBoundedFile(resolve(context.folder, path), { maxBytes: maxTokenBytes });
+  const token = await read.then(
+    (bytes) => bytes.toString("utf8").trim(),
+    (error: unknown) => {
+      throw unusable(context, `cannot read the file ${path}: ${readReason(error)}.`, "Correct the path.");
+    },
+  );
+  if (token === "") throw unusable(context, `the file ${path} is empty.`, "Check the program that writes the token.");
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw unusable(context, `the file ${path} does not contain a token.`, "Correct the path.");
+  return token;
+}
+
+function readReason(error: unknown): string {
+  switch ((error as NodeJS.ErrnoException).code as BoundedReadCode) {
+    case "ERR_NOT_A_FILE":
+      return "it is not a regular file";
+    case "ERR_FILE_TOO_LARGE":
+      return `it is larger than ${maxTokenBytes} bytes`;
+    default:
+      return systemReason(error);
   }
 }
 

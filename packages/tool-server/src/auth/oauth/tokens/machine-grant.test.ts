@@ -1,5 +1,6 @@
 import type { LoggedRequest } from "@wirescope/quirks";
 import { expect, test } from "vitest";
+import { ToolServerError } from "../../../errors.js";
 import { createFakeClock } from "../../../fake-clock.test.helper.js";
 import { type IssuerResponse, startBareIssuer } from "../bare-issuer.test.helper.js";
 import { callTool, createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
@@ -90,6 +91,23 @@ test("tokens of another client, grant or user are not used after the settings ch
   expect(await use({ client: { ...client, clientId: "other" }, grant })).toMatchObject({ status: 200 });
   expect(requests).toHaveLength(3);
   expect(await use({ client: { ...client, clientId: "other" } })).toMatchObject({ code: "SIGN_IN_NEEDED" });
+});
+
+test("a valid token stays in use while the file of the platform token is replaced", async () => {
+  const { issuer } = await startTokenEndpoint(() => [200, { access_token: "w-1", expires_in: 100 }]);
+  const world = await worldWith(issuer, new Set(["w-1"]));
+  const clock = createFakeClock(Date.now());
+  let isReplaced = false;
+  const assertion = async (): Promise<string> => {
+    if (!isReplaced) return "platform-jwt";
+    throw new ToolServerError("CONFIGURATION_UNREADABLE", { problem: "the file token is empty.", advice: "Wait." });
+  };
+  const limits = { requestMs: 1e9, discoveryMs: 1e9 };
+  const { credential } = world.credential({ clock, limits, grant: { kind: "workload", assertion } });
+  expect(await callTool(world.tool, credential)).toMatchObject({ status: 200 });
+  isReplaced = true;
+  clock.advance(90_000);
+  expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
 });
 
 test("a refused workload does not fall back to another grant", async () => {

@@ -257,9 +257,10 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
   };
 }
 
-/** Whether a failed renewal is retried after a pause. */
+/** Whether a failed renewal is retried after a pause. The file of a platform token is unreadable while another program replaces it. */
 function isTransient(error: unknown): error is ToolServerError {
-  return isTransientFailure(error) || ToolServerError.is(error, "TOKEN_REFUSED");
+  const isRetried = ToolServerError.is(error, "TOKEN_REFUSED") || ToolServerError.is(error, "CONFIGURATION_UNREADABLE");
+  return isRetried || isTransientFailure(error);
 }
 
 function pausedFailure(
