@@ -182,3 +182,43 @@ describe("the end of this process", () => {
     await allGone([...pids, ...watchdogs]);
   });
 });
+
+test.runIf(process.platform === "linux")(
+  "reports that a child cannot be started if the limit of open files is reached, with and without a sandbox",
+  async () => {
+    const index = fileURLToPath(new URL("../../dist/process/start-process.js", import.meta.url));
+    const program = `
+      import { closeSync, openSync } from "node:fs";
+      const { startProcess } = await import(${JSON.stringify(index)});
+      const options = { command: "/bin/true", env: {}, redact: (text) => text };
+      const sandbox = { path: "/bin/true", args: [], hidden: [], visible: [] };
+      // Modules and threads of Node open files at first use.
+      for (const more of [{}, { sandbox }]) await (await startProcess({ ...options, ...more })).ended;
+      const open = [];
+      try {
+        for (;;) open.push(openSync("/dev/null"));
+      } catch {}
+      // The number of free descriptors decides which pipe fails.
+      const outcomes = new Set();
+      for (let free = 0; free < 30; free += 1) {
+        for (const more of [{}, { sandbox }]) {
+          const child = await startProcess({ ...options, ...more });
+          outcomes.add(child.kind === "not-started" ? child.reason : child.kind);
+          await child.ended;
+        }
+        closeSync(open.pop());
+      }
+      console.log(JSON.stringify([...outcomes]));
+    `;
+    const child = spawn("/bin/sh", ["-c", 'ulimit -n 64; exec "$@"', "sh", process.execPath, "--input-type=module"], {
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    child.stdin.end(program);
+    const texts = { stdout: "", stderr: "" };
+    child.stdout.on("data", (chunk) => (texts.stdout += String(chunk)));
+    child.stderr.on("data", (chunk) => (texts.stderr += String(chunk)));
+    const [code] = await once(child, "close");
+    expect({ code, stderr: texts.stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(texts.stdout)).toEqual(["EMFILE", "running"]);
+  },
+);

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import { constants } from "node:os";
+import { constants, devNull } from "node:os";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { type Clock, systemClock, waitAtMost } from "../clock.js";
 import { endGroup, startWatchdog, type Watchdog } from "./process-group.js";
@@ -76,6 +77,8 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
   const refusal = options.sandbox && (await refusalIn(options.sandbox, path, cwd));
   if (refusal !== undefined) return refusal;
   if (signal?.aborted) return { kind: "aborted" };
+  const shortage = descriptorShortage();
+  if (shortage !== undefined) return { kind: "not-started", path, reason: shortage };
   const watchdog = startWatchdog();
   const sandboxed = options.sandbox && sandboxedCommand(options.sandbox, path, args, env, hasStdin);
   const stdin = hasStdin ? "pipe" : "ignore";
@@ -96,6 +99,26 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
     return refusalOf(error, path, cwd);
   }
   return supervise(child, path, watchdog, { ...options, hasStdin, clock });
+}
+
+/** More than the pipes of the watchdog and of a child in the sandbox need together. */
+const descriptorsOfStart = 16;
+
+/**
+ * The code of the system if too many files are open to start a child. If a spawn fails for this reason, Node keeps the pipes that it
+ * has already opened, so each attempt would make it worse.
+ */
+function descriptorShortage(): string | undefined {
+  const opened: number[] = [];
+  try {
+    while (opened.length < descriptorsOfStart) opened.push(openSync(devNull, "r"));
+    return undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === "EMFILE" || code === "ENFILE" ? code : undefined;
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
+  }
 }
 
 function supervise(

@@ -26,6 +26,8 @@ export function childNotRunnable(server: string, command: string, outcome: NotSt
 function adviceFor(outcome: NotStarted, command: string): string {
   if (outcome.kind === "not-executable") return "Make it executable with chmod +x, or name the program that runs it.";
   if (outcome.kind === "hidden") return sandboxAdvice.hidden;
+  if (outcome.kind === "not-started" && outcome.reason === "EMFILE")
+    return "Too many files are open: raise the limit of this process (ulimit -n, or LimitNOFILE in a systemd unit) and start it again.";
   if (outcome.kind === "not-started") return "Check the arguments, and the limits of this machine and this user.";
   if (outcome.kind === "aborted") return "Connect again.";
   if (outcome.what === "directory") return "Check the folder of the project.";
