@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import { isIPv6 } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
 import {
   type ConnectRouter,
@@ -60,6 +61,7 @@ export function createConnectHandler(routes: (router: ConnectRouter) => void, ma
         response.end();
       };
       try {
+        addBrackets(request.headers);
         const universalRequest = universalRequestFromNodeRequest(request, response, undefined, createContextValues());
         dispatch(handler, universalRequest)
           .then((reply) => universalResponseToNodeResponse(reply, response))
@@ -70,6 +72,14 @@ export function createConnectHandler(routes: (router: ConnectRouter) => void, ma
       return true;
     },
   };
+}
+
+/** Corrects the authority that HTTP/2 clients of Node send for an IPv6 address, such as `::1:4690`, because it is invalid in a URL. */
+function addBrackets(headers: NodeRequest["headers"]): void {
+  const authority = headers[":authority"];
+  if (typeof authority !== "string") return;
+  const end = authority.lastIndexOf(":");
+  if (isIPv6(authority.slice(0, end))) headers[":authority"] = `[${authority.slice(0, end)}]${authority.slice(end)}`;
 }
 
 async function dispatch(handler: UniversalHandler, request: UniversalServerRequest): Promise<UniversalServerResponse> {

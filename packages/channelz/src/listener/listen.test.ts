@@ -248,6 +248,21 @@ describe("addresses", () => {
     expect(address).toMatch(/^\[::1\]:\d+$/);
     expect((await fetch(`${url}/`)).status).toBe(404);
   });
+
+  test.runIf(
+    Object.values(networkInterfaces())
+      .flat()
+      .some((one) => one?.address === "::1"),
+  )("serves HTTP/2 clients of Node at an IPv6 address, although they send it without brackets", async () => {
+    const { url } = await start({ host: "::1" });
+    const service = channelzService("rpc.channelz.v1");
+    for (const transport of [
+      createConnectTransport({ baseUrl: url, httpVersion: "2" }),
+      createGrpcTransport({ baseUrl: url }),
+    ]) {
+      expect((await createClient(service, transport).getServers({})).end).toBe(true);
+    }
+  });
 });
 
 describe("Unix sockets", () => {
