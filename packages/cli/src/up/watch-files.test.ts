@@ -1,8 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { watchFiles } from "./watch-files.js";
+
+const eventually = { timeout: 20_000 };
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "wirescope-watch-"));
@@ -18,10 +20,10 @@ test("reports a file whose folders are created after the watch started, and its 
   onTestFinished(watchFiles([file], onChange));
   mkdirSync(folder, { recursive: true });
   writeFileSync(file, "1");
-  await vi.waitFor(() => expect(onChange).toHaveBeenCalled());
+  await vi.waitFor(() => expect(onChange).toHaveBeenCalled(), eventually);
   onChange.mockClear();
   writeFileSync(file, "2");
-  await vi.waitFor(() => expect(onChange).toHaveBeenCalled());
+  await vi.waitFor(() => expect(onChange).toHaveBeenCalled(), eventually);
 });
 
 test("does not report a folder that is created without the file", async () => {
@@ -33,7 +35,7 @@ test("does not report a folder that is created without the file", async () => {
   onTestFinished(watchFiles([join(folder, "other.json")], onOther));
   mkdirSync(folder);
   writeFileSync(join(folder, "other.json"), "{}");
-  await vi.waitFor(() => expect(onOther).toHaveBeenCalled());
+  await vi.waitFor(() => expect(onOther).toHaveBeenCalled(), eventually);
   expect(onChange).not.toHaveBeenCalled();
 });
 
@@ -44,6 +46,40 @@ test("does not report other files, neither in the folder nor above it", async ()
   onTestFinished(watchFiles([join(home, "missing", "gateway.json")], onChange));
   onTestFinished(watchFiles([join(home, "other.json")], onOther));
   writeFileSync(join(home, "other.json"), "{}");
-  await vi.waitFor(() => expect(onOther).toHaveBeenCalled());
+  await vi.waitFor(() => expect(onOther).toHaveBeenCalled(), eventually);
   expect(onChange).not.toHaveBeenCalled();
+});
+
+test("reports a file behind symbolic links that were replaced, as Kubernetes does, and a change of the file that they point to", async () => {
+  const folder = newFolder();
+  for (const version of ["one", "two"]) {
+    mkdirSync(join(folder, version));
+    writeFileSync(join(folder, version, "mcp.json"), version);
+  }
+  symlinkSync("one", join(folder, "data"));
+  symlinkSync("data/mcp.json", join(folder, "mcp.json"));
+  const onChange = vi.fn();
+  onTestFinished(watchFiles([join(folder, "mcp.json")], onChange));
+  symlinkSync("two", join(folder, "next"));
+  renameSync(join(folder, "next"), join(folder, "data"));
+  await vi.waitFor(() => expect(onChange).toHaveBeenCalled(), eventually);
+  onChange.mockClear();
+  writeFileSync(join(folder, "two", "mcp.json"), "changed");
+  await vi.waitFor(() => expect(onChange).toHaveBeenCalled(), eventually);
+});
+
+test("reports changes in a folder that was removed and created again", async () => {
+  const folder = join(newFolder(), "wirescope");
+  const file = join(folder, "mcp.json");
+  mkdirSync(folder);
+  writeFileSync(file, "1");
+  const onChange = vi.fn();
+  onTestFinished(watchFiles([file], onChange));
+  for (const text of ["22", "333"]) {
+    rmSync(folder, { recursive: true });
+    mkdirSync(folder);
+    writeFileSync(file, text);
+    await vi.waitFor(() => expect(onChange).toHaveBeenCalled(), eventually);
+    onChange.mockClear();
+  }
 });

@@ -8,7 +8,7 @@ import type { Io } from "../../io.js";
 import type { OptionValues } from "../../options.js";
 import { UsageError } from "../../usage-error.js";
 import type { upOptions } from "../up-options.js";
-import { watchFolder } from "../watch-files.js";
+import { watchFiles } from "../watch-files.js";
 import { createGatewayTransport, type GatewayLink, linkToOwn, linkToRunning, type RunGateway } from "./gateway-link.js";
 
 /** Logs events that do not belong to a server or a call. */
@@ -101,7 +101,7 @@ export async function runStdio(options: StdioOptions): Promise<void> {
     const running = await findAttachable(files, values, io);
     if (link !== undefined && running?.pid !== link.pid) reopen();
   };
-  const stopWatching = watchFolder(gatewayFolder(io.env), () => void follow());
+  const stopWatching = watchFiles([gatewayFolder(io.env)], () => void follow());
   const onStop = (): void => void (link?.stop() ?? Promise.resolve()).then(() => input.destroy());
   if (stop.aborted) onStop();
   else stop.addEventListener("abort", onStop, { once: true });
