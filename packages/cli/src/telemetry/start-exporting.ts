@@ -33,9 +33,9 @@ const stopMs = 2000;
 /** Starts exporting. The SDK itself reads headers, certificates, compression, limits and the sampler from the environment. */
 export function startExporting(settings: TelemetrySettings, { version, log }: ExportingOptions): Exporting {
   const resource = resourceOf(version);
-  const logFailure = createExportFailureLog(log);
-  const tracerProvider = startTraces(settings, resource, logFailure);
-  const meterProvider = startMetrics(settings, resource, logFailure);
+  const logResult = createExportLog(log);
+  const tracerProvider = startTraces(settings, resource, logResult);
+  const meterProvider = startMetrics(settings, resource, logResult);
   return {
     tracerProvider: tracerProvider ?? false,
     meterProvider: meterProvider ?? false,
@@ -43,17 +43,17 @@ export function startExporting(settings: TelemetrySettings, { version, log }: Ex
   };
 }
 
-type LogExportFailure = ReturnType<typeof createExportFailureLog>;
+type LogExport = ReturnType<typeof createExportLog>;
 
 function startTraces(
   settings: TelemetrySettings,
   resource: Resource,
-  logFailure: LogExportFailure,
+  logResult: LogExport,
 ): BasicTracerProvider | undefined {
   const { tracesUrl: url, traceTimeoutMs: timeoutMillis } = settings;
   if (url === undefined) return undefined;
-  const exporter = watchExports(new OTLPTraceExporter({ url, timeoutMillis }), (error) =>
-    logFailure("traces", url, error),
+  const exporter = watchExports(new OTLPTraceExporter({ url, timeoutMillis }), (result) =>
+    logResult("traces", url, result),
   );
   return new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(exporter)] });
 }
@@ -61,12 +61,12 @@ function startTraces(
 function startMetrics(
   settings: TelemetrySettings,
   resource: Resource,
-  logFailure: LogExportFailure,
+  logResult: LogExport,
 ): MeterProvider | undefined {
   const { metricsUrl: url, metricTimeoutMs: timeoutMillis, metricIntervalMs: exportIntervalMillis } = settings;
   if (url === undefined) return undefined;
-  const exporter = watchExports(new OTLPMetricExporter({ url, timeoutMillis }), (error) =>
-    logFailure("metrics", url, error),
+  const exporter = watchExports(new OTLPMetricExporter({ url, timeoutMillis }), (result) =>
+    logResult("metrics", url, result),
   );
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis });
   return new MeterProvider({ resource, readers: [reader] });
@@ -92,47 +92,78 @@ interface Exporter<Items> {
   export(items: Items, done: (result: ExportResult) => void): void;
 }
 
-/** Reports failed exports. The exporter itself is unchanged. */
+/** Reports the result of each export. The exporter itself is unchanged. */
 export function watchExports<Items, Watched extends Exporter<Items>>(
   exporter: Watched & Exporter<Items>,
-  onFailure: (error: Error | undefined) => void,
+  onResult: (result: ExportResult) => void,
 ): Watched {
   const send = exporter.export.bind(exporter);
   exporter.export = (items: Items, done: (result: ExportResult) => void): void =>
     send(items, (result) => {
-      if (result.code !== ExportResultCode.SUCCESS) onFailure(result.error);
+      onResult(result);
       done(result);
     });
   return exporter;
 }
 
-/** Logs failed exports once per collector, because they are retried as long as the process runs. */
-export function createExportFailureLog(
+/** The minimum time between two reports about a collector, in milliseconds: one that fails now and then would fill the log. */
+const repeatMs = 3_600_000;
+
+/**
+ * Logs failed exports once per collector, because they are retried as long as the process runs; again if they fail after they have
+ * worked, at most once an hour.
+ */
+export function createExportLog(
   log: (text: string) => void,
-): (signal: "traces" | "metrics", url: string, error: Error | undefined) => void {
-  const reported = new Set<string>();
-  return (signal, url, error) => {
+  now: () => number = Date.now,
+): (signal: "traces" | "metrics", url: string, result: ExportResult) => void {
+  const failing = new Set<string>();
+  const reportedAt = new Map<string, number>();
+  return (signal, url, { code, error }) => {
+    if (code === ExportResultCode.SUCCESS) {
+      failing.delete(url);
+      return;
+    }
     const { origin } = new URL(url);
-    if (reported.has(origin)) return;
-    reported.add(origin);
+    const isKnown = [...failing].some((other) => new URL(other).origin === origin);
+    // If it is too early, a later failure is reported.
+    if (!isKnown && now() - (reportedAt.get(origin) ?? Number.NEGATIVE_INFINITY) < repeatMs) return;
+    failing.add(url);
+    if (isKnown) return;
+    reportedAt.set(origin, now());
     log(
       `Cannot export ${signal} to ${JSON.stringify(shownUrl(url))}: ${reasonOf(error)} Calls are not affected. ` +
-        `${adviceFor(error)} Exports are retried; this is reported once.`,
+        `${adviceFor(error)} Exports are retried; this is reported once until they work again.`,
     );
   };
 }
 
+function codeOf(error: Error | undefined): unknown {
+  return error !== undefined && "code" in error ? error.code : undefined;
+}
+
 /** Not the collector's own message, which may repeat what was sent to it. */
 function reasonOf(error: Error | undefined): string {
-  const code: unknown = error !== undefined && "code" in error ? error.code : undefined;
+  const code = codeOf(error);
   if (typeof code === "number") return `it responded ${code}.`;
   if (typeof code === "string" && /^[A-Z0-9_]+$/.test(code)) return `${code}.`;
+  if (isOverloaded(error)) return "it is overloaded or unavailable (429, 502, 503 or 504).";
   return error?.message === "Request timed out" ? "it did not respond in time." : "the export failed.";
 }
 
+/** The exporter does not say which of these statuses it was. */
+function isOverloaded(error: Error | undefined): boolean {
+  return error?.message === "Export failed with retryable status";
+}
+
 function adviceFor(error: Error | undefined): string {
-  const code: unknown = error !== undefined && "code" in error ? error.code : undefined;
+  const code = codeOf(error);
   if (code === 401 || code === 403) return "Check OTEL_EXPORTER_OTLP_HEADERS.";
   if (code === 404) return "Check the path of OTEL_EXPORTER_OTLP_ENDPOINT.";
+  if (typeof code === "number" && code >= 300 && code < 400)
+    return "Redirects are not followed: set OTEL_EXPORTER_OTLP_ENDPOINT to the address that it redirects to.";
+  if (typeof code === "number" || isOverloaded(error)) return "See the log of the collector.";
+  if (typeof code === "string" && /SELF_SIGNED|^UNABLE_TO_|^CERT_UNTRUSTED/.test(code))
+    return "Its certificate is not signed by a known CA: set OTEL_EXPORTER_OTLP_CERTIFICATE to the file of the CA certificate (PEM).";
   return "Start the collector, fix OTEL_EXPORTER_OTLP_ENDPOINT, or set OTEL_SDK_DISABLED=true.";
 }

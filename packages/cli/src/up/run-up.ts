@@ -168,7 +168,7 @@ async function serve(
     version: version(),
     secrets,
     say: (text) => void io.stderr.write(`wirescope: ${text}\n`),
-    log: (reason) => onEvent?.({ kind: "defect", reason }),
+    log: logDefect,
   });
   const access = createPageAccess({
     store:
