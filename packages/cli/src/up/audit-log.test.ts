@@ -118,3 +118,14 @@ test("opens no audit log without a file, and rejects a file that cannot be writt
   expect(() => open("--audit-file", join(file, "x"))).toThrow(UsageError);
   expect(() => open("--audit-file", folder)).toThrow("Cannot write the file");
 });
+
+test("starts a new line in a file that ends in the middle of one, as after a write to a full disk or a power failure", async () => {
+  writeFileSync(file, '{"name":"cut');
+  const audit = open("--audit-file", file);
+  audit.listener(call("search"));
+  await audit.close();
+  const [cut, whole, ...more] = readFileSync(file, "utf8").trimEnd().split("\n");
+  expect(cut).toBe('{"name":"cut');
+  expect(JSON.parse(whole ?? "")).toMatchObject({ name: "search" });
+  expect(more).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { createWriteStream, fstatSync, openSync, statSync, type WriteStream } from "node:fs";
+import { closeSync, createWriteStream, fstatSync, openSync, readSync, statSync, type WriteStream } from "node:fs";
 import { resolve } from "node:path";
 import type { GatewayListener } from "@wirescope/gateway";
 import { writeReasonOf } from "../file-failure.js";
@@ -39,7 +39,9 @@ function openFile(path: string, io: Io): AuditLog {
     const fd = openSync(path, "a", 0o600);
     const stream = createWriteStream(path, { fd });
     stream.on("error", logFailure);
-    return { stream, inode: fstatSync(fd).ino };
+    const stats = fstatSync(fd);
+    if (stats.isFile() && endsWithinLine(path, stats.size)) stream.write("\n");
+    return { stream, inode: stats.ino };
   };
 
   let current: ReturnType<typeof open>;
@@ -81,6 +83,21 @@ function openFile(path: string, io: Io): AuditLog {
       await Promise.all(ended);
     },
   };
+}
+
+/** Whether a file ends within a line, as after a write to a full disk. False if it cannot be read. */
+function endsWithinLine(path: string, size: number): boolean {
+  if (size === 0) return false;
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, "r");
+    const last = Buffer.alloc(1);
+    return readSync(fd, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a;
+  } catch {
+    return false;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
 }
 
 function endOf(stream: WriteStream): Promise<void> {
