@@ -1,3 +1,5 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { createUserFolder, startGateway } from "./command.test.helper.js";
 
@@ -16,4 +18,18 @@ test("reports on standard error that telemetry cannot be exported if the log is 
     },
   });
   await vi.waitFor(() => expect(gateway.stderr).toContain("wirescope: Cannot export metrics to "), eventually);
+});
+
+test("shuts down on SIGHUP as on SIGTERM, also if it is sent twice, and removes its file", async () => {
+  const user = createUserFolder();
+  user.configure({});
+  const gateway = await startGateway(["--port", "0", "--config", user.file], {
+    env: { PATH: process.env.PATH, HOME: user.home },
+  });
+  const folder = join(user.home, ".local", "state", "wirescope", "gateways");
+  expect(readdirSync(folder)).toHaveLength(1);
+  gateway.process.kill("SIGHUP");
+  gateway.process.kill("SIGHUP");
+  expect(await gateway.ended).toBe(0);
+  expect(existsSync(folder) ? readdirSync(folder) : []).toEqual([]);
 });

@@ -62,6 +62,9 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
   };
   // Once: a second signal kills the process, as by default.
   process.once("SIGTERM", onSignal).once("SIGINT", onSignal);
+  // The end of a terminal may send it twice: the shell to its jobs, and the system to the group in the foreground.
+  const onHangUp = (): void => stop.abort();
+  process.on("SIGHUP", onHangUp);
   const secrets = createSecretRegistry();
   const pipes = { input: process.stdin, output: process.stdout };
   const connectClient = async (files: readonly string[], given: typeof values, runOwn: RunGateway): Promise<void> => {
@@ -96,7 +99,7 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
     if (hint === undefined || !(error instanceof Error)) throw error;
     throw new UsageError(`${error.message} ${hint}`.trimEnd(), { cause: error });
   } finally {
-    process.off("SIGTERM", onSignal).off("SIGINT", onSignal);
+    process.off("SIGTERM", onSignal).off("SIGINT", onSignal).off("SIGHUP", onHangUp);
     await demo?.close();
   }
 }
