@@ -93,6 +93,32 @@ describe.skipIf(!isChromiumInstalled)("a person at the page of the demonstration
     await page.waitForURL("**/connections");
   });
 
+  test("finds one main heading in each view, and its name in the title of the window", async () => {
+    const page = await gateway.open();
+    const titles = {
+      "/": ["Overview", "Overview · Wirescope"],
+      "/connections": ["Connections", "Connections · Wirescope"],
+      "/calls": ["Calls", "Calls · Wirescope"],
+      "/tools": ["Tools", "Tools · Wirescope"],
+      "/tools?show=runs": ["Tools", "Tools · Wirescope"],
+      "/tools?name=clock__now": ["now", "Tools · Wirescope"],
+      "/explain": ["Explain", "Explain · Wirescope"],
+      "/explain/ledger": ["Explain ledger", "Explain ledger · Wirescope"],
+      "/history": ["History", "History · Wirescope"],
+      "/servers/clock": [expect.stringMatching(/^clock/), "Server clock · Wirescope"],
+      "/nothing": ["Wirescope"],
+    };
+    for (const [path, expected] of Object.entries(titles)) {
+      // Within the page, so that the title must change with the view.
+      await page.evaluate((to) => {
+        history.pushState(null, "", to);
+        dispatchEvent(new PopStateEvent("popstate"));
+      }, path);
+      const heading = page.locator("main").getByRole("heading", { level: 1 });
+      await expect.poll(async () => [...(await heading.allTextContents()), await page.title()]).toEqual(expected);
+    }
+  });
+
   test.each([
     ["screen", screen],
     ["phone", phone],
@@ -114,7 +140,7 @@ describe.skipIf(!isChromiumInstalled)("a person at the page of the demonstration
       "/tools?name=weather__forecast": page.getByRole("button", { name: "Run", exact: true }),
       "/resources": page.getByRole("searchbox").or(page.getByText("No")).first(),
       "/prompts": page.getByRole("searchbox").or(page.getByText("No")).first(),
-      "/explain": page.getByRole("heading", { name: "Explain" }),
+      "/explain": page.getByRole("heading", { name: "Explain a server" }),
       "/explain/ledger": page.getByRole("button", { name: "Run", exact: true }),
       "/history": page.getByRole("table", { name: "changes" }).or(page.getByText("No state has changed yet.")),
       [channel]: page.getByRole("heading", { name: "Trace" }),

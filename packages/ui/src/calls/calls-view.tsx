@@ -127,6 +127,7 @@ export function CallsView({ query }: ViewProps): VNode {
   const { panel } = address.value;
   return (
     <div class="calls">
+      <h1 class="visually-hidden">Calls</h1>
       <CaptureNote />
       {missedCalls.value > 0 && (
         <p class="calls-note" role="status">

@@ -35,6 +35,7 @@ export function ConnectionsView({ query }: ViewProps): VNode {
   const isEmpty = snapshot.value.objects.size === 0;
   return (
     <div class="connections">
+      <h1 class="visually-hidden">Connections</h1>
       <Toolbar filter={filter} presentation={presentation} graph={shown.graph} snapshot={snapshot.value} />
       {isEmpty && <NoObjects />}
       {!isEmpty && shown.folded.nodes.size === 0 && (

@@ -30,6 +30,7 @@ function Choice({ servers: all }: { readonly servers: readonly Server[] }): VNod
   const sorted = [...all].sort((a, b) => Number(isWell(a)) - Number(isWell(b)));
   return (
     <div class="page">
+      <h1 class="visually-hidden">Explain</h1>
       <Section title="Explain a server" isFlush>
         {all.length === 0 ? (
           <Empty title="The gateway has no servers." />

@@ -21,6 +21,10 @@ export function ViewHost({ url, isPanel }: { readonly url: string; readonly isPa
       setCount((count) => count + 1);
     }, setLoadError);
   }, [view]);
+  const title = found === undefined ? "" : `${[found.view.title, ...Object.values(found.params)].join(" ")} · `;
+  useEffect(() => {
+    if (!isPanel) document.title = `${title}Wirescope`;
+  }, [title, isPanel]);
 
   if (found === undefined || view === undefined) {
     return (

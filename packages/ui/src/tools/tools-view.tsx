@@ -44,6 +44,7 @@ export function ToolsView({ path, params, query }: ViewProps): VNode {
     }, 0);
   return (
     <div class="tools">
+      {(tab === "runs" || selected === undefined) && <h1 class="visually-hidden">Tools</h1>}
       <div class="tools-tabs">
         <Tabs<Tab>
           label="Kinds"
