@@ -182,6 +182,17 @@ describe.skipIf(!isChromiumInstalled)("the overview of the demonstration", () =>
       await checkAccessibility(page);
     }
   });
+
+  test.each([360, 320])("keeps the labels of the views apart in a window of %i px", async (width) => {
+    const page = await gateway.open("/", { viewport: { width, height: 640 } });
+    const labels = page.getByRole("navigation", { name: "Views" }).locator("a span");
+    await labels.nth(5).waitFor();
+    const boxes = await labels.evaluateAll((all) => all.map((each) => each.getBoundingClientRect().toJSON()));
+    for (const [index, { left, right }] of boxes.entries()) {
+      expect(left - (boxes[index - 1]?.right ?? -8)).toBeGreaterThanOrEqual(4);
+      expect(right).toBeLessThanOrEqual(width);
+    }
+  });
 });
 
 describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
