@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { ChannelSchema, SocketSchema } from "@wirescope/channelz/client";
+import { ChannelSchema, SocketSchema, SubchannelSchema } from "@wirescope/channelz/client";
 import { createSnapshot, noCounters, objectKey, type SnapshotObject } from "@wirescope/channelz/timeline";
 import { createRecording } from "@wirescope/channelz/timeline/node";
 import type { Page } from "playwright-core";
@@ -370,6 +370,74 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     await page.getByRole("link", { name: "History" }).click();
     await page.locator("input[type=file]").setInputFiles(file);
     await page.getByRole("alert").getByText("night.wsr cannot be opened.").waitFor();
+  });
+
+  test("names the server of each change in the history, also after its channel closed", async () => {
+    const file = join(gateway.folder, "closed.wsr");
+    const writer = createRecording(file);
+    const shared = { origin: "", isTop: false, counters: noCounters };
+    const channel = (id: bigint, name: string, state: "IDLE" | "READY", child?: bigint): SnapshotObject => {
+      const target = `https://${name}.example/mcp`;
+      const subchannelRef = child === undefined ? [] : [{ subchannelId: child }];
+      return {
+        ...shared,
+        key: objectKey("", "channel", id),
+        kind: "channel",
+        id,
+        name,
+        isTop: true,
+        state,
+        target,
+        children: subchannelRef.map(({ subchannelId }) => objectKey("", "subchannel", subchannelId)),
+        message: create(ChannelSchema, {
+          ref: { channelId: id, name },
+          data: { target, state: { state: state === "IDLE" ? 1 : 3 } },
+          subchannelRef,
+        }),
+      };
+    };
+    const subchannel = (id: bigint, state: "IDLE" | "READY"): SnapshotObject => {
+      const target = "https://stock.example";
+      return {
+        ...shared,
+        key: objectKey("", "subchannel", id),
+        kind: "subchannel",
+        id,
+        name: "",
+        state,
+        target,
+        children: [],
+        message: create(SubchannelSchema, {
+          ref: { subchannelId: id },
+          data: { target, state: { state: state === "IDLE" ? 1 : 3 } },
+        }),
+      };
+    };
+    for (const [index, objects] of [
+      [channel(1n, "orders", "READY"), channel(2n, "stock", "READY", 3n), subchannel(3n, "READY")],
+      [channel(1n, "orders", "IDLE"), channel(2n, "stock", "READY", 3n), subchannel(3n, "IDLE")],
+      [channel(2n, "stock", "IDLE", 3n), subchannel(3n, "IDLE")],
+    ].entries()) {
+      const timeMs = 1_700_000_000_000 + index * 60_000;
+      writer.append(createSnapshot({ timeMs, origins: [{ name: "", target: "" }], objects }));
+    }
+    writer.close();
+    const page = await gateway.open("/history");
+    await page.locator("input[type=file]").setInputFiles(file);
+    await page.getByText("recording closed.wsr").waitFor();
+    const rows = page.getByRole("table", { name: "changes" }).locator("tbody tr");
+    await rows.nth(2).waitFor();
+    const cells = (): Promise<unknown[][]> =>
+      rows.evaluateAll((all) =>
+        all.map((row) => [...row.querySelectorAll("td")].slice(2, 4).map((cell) => cell.textContent)),
+      );
+    await expect
+      .poll(async () => (await cells()).sort(), { timeout: 15_000 })
+      .toEqual([
+        ["channel 1", "orders"],
+        ["channel 2", "stock"],
+        ["subchannel 3", "stock"],
+      ]);
   });
 
   test("[TS-D-PAGE-12] checks the certificate of a recorded socket against the shown moment, and does not show unknown security as none", async () => {

@@ -1,10 +1,12 @@
 import "./history.css";
+import { printableText } from "@wirescope/channelz/internal/text";
 import type { TimelineChange } from "@wirescope/channelz/timeline";
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type Column, duration, Empty, Loading, Section, Table, Time } from "../design/index.js";
 import { Link, type ViewProps } from "../shell/routing/index.js";
 import { changes, chooseTime, recording, samplingCost, snapshot, timeRange } from "../shell/store/index.js";
+import { objectNames } from "./object-names.js";
 import { RecordingSection } from "./recording-section.js";
 
 /** Every kept change, and recordings of other times and machines. */
@@ -81,11 +83,16 @@ function Changes(): VNode {
   const [hasObjects, setObjects] = useState(false);
   const [hasEvents, setEvents] = useState(false);
   const all = changes.value;
+  const objects = snapshot.value?.objects;
+  const nameOf = useMemo(() => objectNames(all, objects), [all, objects]);
   const rows = useMemo(() => {
     const hidden = new Set([...(hasObjects ? [] : ["appeared", "disappeared"]), ...(hasEvents ? [] : ["trace"])]);
     // A failure that ended before the next sample is only in the trace.
-    return rowsOf(all.filter(({ kind, text }) => !hidden.has(kind) || text.includes("-> TRANSIENT_FAILURE")));
-  }, [all, hasObjects, hasEvents]);
+    return rowsOf(
+      all.filter(({ kind, text }) => !hidden.has(kind) || text.includes("-> TRANSIENT_FAILURE")),
+      nameOf,
+    );
+  }, [all, nameOf, hasObjects, hasEvents]);
   const { firstMs, lastMs } = timeRange.value ?? { firstMs: 0, lastMs: 0 };
   const cost = samplingCost.value;
   return (
@@ -135,17 +142,15 @@ function Changes(): VNode {
   );
 }
 
+const maxNameLength = 120;
+
 /** The newest first. */
-function rowsOf(all: readonly TimelineChange[]): readonly Row[] {
-  const { objects } = snapshot.peek() ?? {};
+function rowsOf(all: readonly TimelineChange[], nameOf: (key: string) => string): readonly Row[] {
   return all
-    .map((change, index) => {
-      const object = objects?.get(change.key);
-      return {
-        key: `${change.timeMs} ${change.key} ${change.kind} ${index}`,
-        change,
-        name: object?.target || object?.name || "",
-      };
-    })
+    .map((change, index) => ({
+      key: `${change.timeMs} ${change.key} ${change.kind} ${index}`,
+      change,
+      name: printableText(nameOf(change.key), maxNameLength),
+    }))
     .reverse();
 }
