@@ -119,6 +119,59 @@ describe.skipIf(!isChromiumInstalled)("a person at the page of the demonstration
     }
   });
 
+  test("shares a link with the search, the order and the moment of a view", async () => {
+    const page = await gateway.open("/calls");
+    const entries = await page.evaluate(() => history.length);
+    const rows = page.getByRole("table", { name: "calls" }).locator("tbody tr");
+    await rows.first().waitFor();
+    await page.getByRole("searchbox", { name: "Search calls" }).pressSequentially("clock now");
+    await page.getByRole("button", { name: "Duration" }).click();
+    await page.getByRole("button", { name: "Duration" }).click();
+    const slider = page.getByRole("slider", { name: "Moment that the page shows" });
+    await expect
+      .poll(async () => Number(await slider.getAttribute("max")) - Number(await slider.getAttribute("min")))
+      .toBeGreaterThan(3000);
+    await slider.focus();
+    for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press("ArrowLeft");
+    await page.getByText("in the past").waitFor();
+    const moment = await slider.inputValue();
+    await expect.poll(() => new URL(page.url()).searchParams.get("at")).toBe(new Date(Number(moment)).toISOString());
+    // No entry for each key.
+    expect(await page.evaluate(() => history.length)).toBe(entries);
+
+    const link = page.url();
+    const other = await page.context().newPage();
+    // Two windows with the calls need more connections than a browser opens.
+    await page.close();
+    await other.goto(link);
+    await other.getByText("in the past").waitFor();
+    expect(await other.getByRole("searchbox", { name: "Search calls" }).inputValue()).toBe("clock now");
+    expect(await other.getByRole("columnheader", { name: "Duration" }).getAttribute("aria-sort")).toBe("descending");
+    await expect.poll(() => other.getByRole("slider").inputValue()).toBe(moment);
+
+    // The moment applies to all views; search and order belong to one.
+    await other.getByRole("link", { name: "Connections" }).click();
+    await other.getByText("in the past").waitFor();
+    expect(new URL(other.url()).search).toBe(`?at=${new Date(Number(moment)).toISOString()}`);
+    await other.keyboard.press("n");
+    await other.getByText("live", { exact: true }).waitFor();
+    expect(new URL(other.url()).search).toBe("");
+    await other.goBack();
+    await other.getByText("in the past").waitFor();
+    expect(other.url()).toBe(link);
+    expect(await other.getByRole("searchbox", { name: "Search calls" }).inputValue()).toBe("clock now");
+    await other.close();
+  });
+
+  test("shows now if the moment in a link is not kept, and says so", async () => {
+    const page = await gateway.open("/connections?at=2020-01-01T00:00:00.000Z");
+    gateway.expectProblems(/404 \(.*GetSnapshot/);
+    await page.getByRole("status").getByText("is not kept").waitFor();
+    expect(new URL(page.url()).search).toBe("");
+    await page.getByRole("link", { name: "Calls" }).click();
+    await page.getByText("is not kept").waitFor({ state: "detached" });
+  });
+
   test.each([
     ["screen", screen],
     ["phone", phone],

@@ -15,7 +15,7 @@ import {
   Table,
   Time,
 } from "../design/index.js";
-import { address, openPanel, setQuery, type ViewProps } from "../shell/routing/index.js";
+import { address, openPanel, setQuery, tableQuery, type ViewProps } from "../shell/routing/index.js";
 import {
   type CallRow,
   type Command,
@@ -137,6 +137,7 @@ export function CallsView({ query }: ViewProps): VNode {
       <div class="calls-list" {...hold.handlers}>
         <Table
           what="calls"
+          {...tableQuery()}
           columns={columns}
           rows={shown}
           keyOf={keyOf}

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { type Column, Empty, StateMark, Table, Time } from "../design/index.js";
 import { formatRate, objectPath } from "../object-model/index.js";
-import { openPanel } from "../shell/routing/index.js";
+import { openPanel, tableQuery } from "../shell/routing/index.js";
 import type { Graph, GraphNode } from "./graph.js";
 import { lastActivity } from "./last-activity.js";
 
@@ -79,13 +79,15 @@ const columns: readonly Column<Row>[] = [
 /** All objects that match, as a table that can be sorted. */
 export function ObjectTable({ graph, matches, selected }: ObjectTableProps): VNode {
   const rows = useMemo(() => rowsOf(graph, matches), [graph, matches]);
+  const query = tableQuery();
   return (
     <Table
       what="objects"
+      {...query}
+      sort={query.sort ?? initialSort}
       columns={columns}
       rows={rows}
       keyOf={keyOf}
-      initialSort={initialSort}
       onOpen={open}
       selectedKey={rows.find(({ node }) => selected !== undefined && node.id.endsWith(selected))?.node.id}
       isScrolling

@@ -27,10 +27,13 @@ export interface TableProps<Row> {
   readonly keyOf: (row: Row) => string;
   /** The text to search in. Default: the table has no search. */
   readonly searchText?: (row: Row) => string;
+  readonly search: string;
+  readonly onSearch: (search: string) => void;
+  /** Undefined: the order of the rows. */
+  readonly sort: SortOrder | undefined;
+  readonly onSort: (sort: SortOrder) => void;
   /** Filters and buttons next to the search. */
   readonly toolbar?: ComponentChildren;
-  /** Default: the order of the rows. */
-  readonly initialSort?: SortOrder;
   /** Called for a click on a row, and for Enter. */
   readonly onOpen?: (row: Row) => void;
   readonly selectedKey?: string | undefined;
@@ -45,10 +48,9 @@ export interface TableProps<Row> {
  * nothing moves away under a click. If there are many rows, only visible ones are in the document.
  */
 export function Table<Row>(props: TableProps<Row>): VNode {
-  const { what, columns, rows, keyOf, searchText, toolbar, initialSort, onOpen, selectedKey, empty, isScrolling } =
-    props;
-  const [query, setQuery] = useState("");
-  const [sort, setSort] = useState(initialSort);
+  const { what, columns, rows, keyOf, searchText, toolbar, onOpen, selectedKey, empty, isScrolling } = props;
+  const { onSearch, sort, onSort } = props;
+  const search = searchText === undefined ? "" : props.search;
   const [hasPointer, setPointer] = useState(false);
   const [hasFocus, setFocus] = useState(false);
   const isHeld = hasPointer || hasFocus;
@@ -57,7 +59,7 @@ export function Table<Row>(props: TableProps<Row>): VNode {
   const scroller = useRef<HTMLDivElement>(null);
 
   const shown = useMemo(() => {
-    const needle = query.trim().toLowerCase();
+    const needle = search.trim().toLowerCase();
     const found =
       searchText === undefined || needle === ""
         ? rows
@@ -67,7 +69,7 @@ export function Table<Row>(props: TableProps<Row>): VNode {
     const kept = isHeld ? keepOrder(sorted, keyOf, order.current) : sorted;
     order.current = kept.map(keyOf);
     return kept;
-  }, [rows, query, sort, isHeld, columns, keyOf, searchText]);
+  }, [rows, search, sort?.column, sort?.isDescending, isHeld, columns, keyOf, searchText]);
 
   const { first, last, before, after, onScroll } = useVisibleRows(scroller, shown.length);
   const visible = shown.slice(first, last);
@@ -96,16 +98,16 @@ export function Table<Row>(props: TableProps<Row>): VNode {
 
   const sortBy = ({ key }: Column<Row>): void => {
     order.current = [];
-    setSort((now) => ({ column: key, isDescending: now?.column === key ? !now.isDescending : false }));
+    onSort({ column: key, isDescending: sort?.column === key ? !sort.isDescending : false });
   };
 
   return (
     <div class={isScrolling ? "table-box table-box-scrolling" : "table-box"}>
       {(searchText !== undefined || toolbar !== undefined) && (
         <div class="table-toolbar">
-          {searchText !== undefined && <SearchField what={what} value={query} onInput={setQuery} />}
+          {searchText !== undefined && <SearchField what={what} value={search} onInput={onSearch} />}
           {toolbar}
-          {query !== "" && (
+          {search !== "" && (
             <span class="soft" role="status">
               {shown.length} of {rows.length}
             </span>
@@ -113,11 +115,11 @@ export function Table<Row>(props: TableProps<Row>): VNode {
         </div>
       )}
       {shown.length === 0 ? (
-        rows.length === 0 || query === "" ? (
+        rows.length === 0 || search === "" ? (
           empty
         ) : (
           <p class="table-nothing">
-            No {what} match “{query}”.
+            No {what} match “{search}”.
           </p>
         )
       ) : (

@@ -2,9 +2,9 @@ import "./history.css";
 import { printableText } from "@wirescope/channelz/internal/text";
 import type { TimelineChange } from "@wirescope/channelz/timeline";
 import type { VNode } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { type Column, duration, Empty, Loading, Section, Table, Time } from "../design/index.js";
-import { Link, type ViewProps } from "../shell/routing/index.js";
+import { address, Link, setQuery, tableQuery, type ViewProps } from "../shell/routing/index.js";
 import { changes, chooseTime, recording, samplingCost, snapshot, timeRange } from "../shell/store/index.js";
 import { objectNames } from "./object-names.js";
 import { RecordingSection } from "./recording-section.js";
@@ -80,8 +80,8 @@ function ObjectLink({ objectKey }: { readonly objectKey: string }): VNode | null
 }
 
 function Changes(): VNode {
-  const [hasObjects, setObjects] = useState(false);
-  const [hasEvents, setEvents] = useState(false);
+  const { query } = address.value;
+  const [hasObjects, hasEvents] = [query.has("objects"), query.has("events")];
   const all = changes.value;
   const objects = snapshot.value?.objects;
   const nameOf = useMemo(() => objectNames(all, objects), [all, objects]);
@@ -110,6 +110,7 @@ function Changes(): VNode {
     >
       <Table
         what="changes"
+        {...tableQuery()}
         columns={columns}
         rows={rows}
         keyOf={keyOf}
@@ -118,18 +119,8 @@ function Changes(): VNode {
         onOpen={({ change }) => chooseTime(change.timeMs)}
         toolbar={
           <>
-            <label class="history-filter">
-              <input
-                type="checkbox"
-                checked={hasObjects}
-                onChange={(event) => setObjects(event.currentTarget.checked)}
-              />
-              Objects that appear or close
-            </label>
-            <label class="history-filter">
-              <input type="checkbox" checked={hasEvents} onChange={(event) => setEvents(event.currentTarget.checked)} />
-              Trace events
-            </label>
+            <Filter name="objects" title="Objects that appear or close" isOn={hasObjects} />
+            <Filter name="events" title="Trace events" isOn={hasEvents} />
           </>
         }
         empty={
@@ -139,6 +130,26 @@ function Changes(): VNode {
         }
       />
     </Section>
+  );
+}
+
+interface FilterProps {
+  /** The query parameter. */
+  readonly name: string;
+  readonly title: string;
+  readonly isOn: boolean;
+}
+
+function Filter({ name, title, isOn }: FilterProps): VNode {
+  return (
+    <label class="history-filter">
+      <input
+        type="checkbox"
+        checked={isOn}
+        onChange={(event) => setQuery({ [name]: event.currentTarget.checked ? "1" : undefined })}
+      />
+      {title}
+    </label>
   );
 }
 

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { type Column, Section, StateMark, Table, Time } from "../design/index.js";
 import { objectLabel, objectPath, validityOf } from "../object-model/index.js";
-import { Link, openPanel } from "../shell/routing/index.js";
+import { Link, openPanel, tableQuery } from "../shell/routing/index.js";
 import type { UsedCertificate } from "./use-certificates.js";
 
 const columns: readonly Column<UsedCertificate>[] = [
@@ -42,6 +42,7 @@ export function CertificateSection({ used }: { readonly used: readonly UsedCerti
     <Section title="Certificates" isFlush>
       <Table
         what="certificates"
+        {...tableQuery("certificates")}
         columns={columns}
         rows={used}
         empty={null}

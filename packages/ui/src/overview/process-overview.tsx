@@ -12,7 +12,7 @@ import {
   wordOfState,
 } from "../design/index.js";
 import { validityOf } from "../object-model/index.js";
-import { Link, openPanel } from "../shell/routing/index.js";
+import { Link, openPanel, tableQuery } from "../shell/routing/index.js";
 import { rates, snapshot } from "../shell/store/index.js";
 import { CertificateSection, certificateReason } from "./certificate-section.js";
 import { Figures } from "./figures.js";
@@ -103,6 +103,7 @@ export function ProcessOverview(): VNode {
       <Section title="Needs attention" isFlush>
         <Table
           what="problems"
+          {...tableQuery()}
           columns={columns}
           rows={problems}
           keyOf={keyOf}

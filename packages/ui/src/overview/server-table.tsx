@@ -2,7 +2,7 @@ import { ConnectivityState, type Server } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { type Column, Copy, duration, Empty, Section, Sparkline, StateMark, Table } from "../design/index.js";
-import { address, openPanel } from "../shell/routing/index.js";
+import { address, openPanel, tableQuery } from "../shell/routing/index.js";
 import { authenticationText, serverState } from "../shell/server-actions/index.js";
 import { callStatistics, type ServerStatistics } from "../shell/store/index.js";
 import { AuthenticationText } from "./authentication.js";
@@ -112,6 +112,7 @@ export function ServerTable({ servers }: { readonly servers: readonly Server[] }
     <Section title="Servers" isFlush>
       <Table
         what="servers"
+        {...tableQuery()}
         columns={columns}
         rows={rows}
         keyOf={keyOf}

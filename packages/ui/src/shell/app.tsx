@@ -8,7 +8,7 @@ import { Palette } from "./palette/palette.js";
 import { address, formatAddress } from "./routing/index.js";
 import { ServerDialogs } from "./server-actions/index.js";
 import { SideBar } from "./side-bar.js";
-import { chosenTime, connection, session, sessionState } from "./store/index.js";
+import { chosenTime, connection, missingTime, session, sessionState } from "./store/index.js";
 import { TimeBar } from "./time-bar.js";
 import { ViewHost } from "./view-host.js";
 
@@ -34,7 +34,12 @@ export function App(): VNode {
       <ShownMoment.Provider value={chosenTime.value}>
         <main id="view" class="view" tabIndex={-1}>
           <ConnectionNote />
-          <ViewHost key={path} url={formatAddress({ path, query, panel: undefined })} isPanel={false} />
+          <MissingTimeNote />
+          <ViewHost
+            key={path}
+            url={formatAddress({ path, query, panel: undefined, momentMs: undefined })}
+            isPanel={false}
+          />
         </main>
         <DetailPanel />
       </ShownMoment.Provider>
@@ -55,6 +60,15 @@ function ConnectionNote(): VNode | null {
       {state === "waiting"
         ? "Other windows with this page use all connections that the browser allows. This one continues when you close or hide another."
         : `${what} does not respond. Reconnecting…`}
+    </p>
+  );
+}
+
+function MissingTimeNote(): VNode | null {
+  if (missingTime.value === undefined) return null;
+  return (
+    <p class="connection-note" role="status">
+      {new Date(missingTime.value).toLocaleString()} is not kept. The page shows now.
     </p>
   );
 }

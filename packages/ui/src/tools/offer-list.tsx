@@ -1,9 +1,9 @@
 import { ConnectivityState } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { Empty, SearchField } from "../design/index.js";
 import { groupByServer, type Offer, searchOffers } from "../shell/mcp/index.js";
-import { Link } from "../shell/routing/index.js";
+import { address, Link, setQuery } from "../shell/routing/index.js";
 import { servers } from "../shell/store/index.js";
 import { offerAddress } from "./offer-address.js";
 import { visibleLine } from "./result/visible-text.js";
@@ -21,7 +21,7 @@ export interface OfferListProps {
 
 /** Offers grouped by server, with a search. The arrow keys move between them. */
 export function OfferList({ what, offers, selected, server }: OfferListProps): VNode {
-  const [search, setSearch] = useState("");
+  const search = address.value.query.get("q") ?? "";
   const list = useRef<HTMLDivElement>(null);
   const found = useMemo(() => searchOffers(offers, search), [offers, search]);
   const groups = useMemo(() => groupByServer(found.slice(0, maxShown)), [found]);
@@ -36,7 +36,7 @@ export function OfferList({ what, offers, selected, server }: OfferListProps): V
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the links inside have the focus; the keys move between them.
     <div class="offer-list" onKeyDown={move}>
-      <SearchField what={what} value={search} onInput={setSearch} />
+      <SearchField what={what} value={search} onInput={(q) => setQuery({ q })} />
       {server !== undefined && (
         <p class="offer-filter">
           Only {visibleLine(server)}. <Link to={`/${what}`}>Show all servers</Link>
@@ -54,7 +54,7 @@ export function OfferList({ what, offers, selected, server }: OfferListProps): V
             <ul>
               {group.map((offer) => (
                 <li key={`${offer.kind} ${offer.key}`}>
-                  <Link to={offerAddress(offer)} class="offer" isCurrent={offer === selected}>
+                  <Link to={offerAddress(offer, search)} class="offer" isCurrent={offer === selected}>
                     <span class="offer-name">{visibleLine(offer.name, 120)}</span>
                     <span class="offer-text">{visibleLine(offer.title ?? offer.description, 140)}</span>
                   </Link>

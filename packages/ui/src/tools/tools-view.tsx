@@ -30,6 +30,7 @@ export function ToolsView({ path, params, query }: ViewProps): VNode {
   useCommands(useCallback(offerCommands, []));
   const current = offers.value;
   const tab = tabOf(path, query);
+  const search = query.get("q");
   const list = useMemo(() => {
     const all = tabKinds[tab].map((kind) => current[kind]);
     return all.includes(undefined) ? undefined : all.flatMap((each) => each ?? []);
@@ -77,7 +78,10 @@ export function ToolsView({ path, params, query }: ViewProps): VNode {
               <Nothing tab={tab} list={list} wanted={query.get("name") ?? params.tool} />
             ) : (
               <>
-                <Link to={`/${tab}`} class="tools-back">
+                <Link
+                  to={search === null ? `/${tab}` : `/${tab}?${new URLSearchParams({ q: search })}`}
+                  class="tools-back"
+                >
                   All {tab}
                 </Link>
                 <Detail key={`${selected.kind} ${selected.key}`} offer={selected} />

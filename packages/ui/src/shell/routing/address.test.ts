@@ -10,6 +10,13 @@ test("reads the view, its query and the panel from an address, and writes the sa
   expect(parseAddress(formatAddress({ ...address, panel: "/calls/7?tab=a&b=c" })).panel).toBe("/calls/7?tab=a&b=c");
 });
 
+test("reads the moment from an address, and ignores one that is not a time", () => {
+  const address = parseAddress("/calls?q=a:b&at=2026-11-18T15:04:31.250Z");
+  expect(address.momentMs).toBe(Date.UTC(2026, 10, 18, 15, 4, 31, 250));
+  expect(formatAddress(address)).toBe("/calls?q=a:b&at=2026-11-18T15:04:31.250Z");
+  expect(parseAddress("/calls?at=yesterday").momentMs).toBeUndefined();
+});
+
 test("ignores a panel that is not a path of this page", () => {
   expect(parseAddress("/?panel=https://elsewhere.example/").panel).toBeUndefined();
 });

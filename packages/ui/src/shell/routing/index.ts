@@ -1,4 +1,5 @@
 export { formatAddress, matchPath, parseAddress } from "./address.js";
 export { Link } from "./link.js";
-export { address, hasNavigated, navigate, openPanel, setQuery } from "./router.js";
+export { address, hasNavigated, navigate, openPanel, setMoment, setQuery } from "./router.js";
+export { tableQuery } from "./table-query.js";
 export type { ViewProps } from "./view.js";

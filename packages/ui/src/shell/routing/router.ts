@@ -16,17 +16,44 @@ export function hasNavigated(): boolean {
   return isInside;
 }
 
-/** Opens an address of this page: a path, with a query if needed. `replace` adds no entry to the browser history. */
+/** Opens an address of this page: a path, with a query if needed. The moment stays. `replace` adds no entry to the browser history. */
 export function navigate(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   const next = parseAddress(to);
+  show({ ...next, momentMs: next.momentMs ?? current.value.momentMs }, replace);
+}
+
+/** Browsers limit how often a page may change its address. A slider that is dragged changes it more often. */
+const minWriteMs = 400;
+let lastWrite: ReturnType<typeof setTimeout> | undefined;
+
+function show(next: Address, replace: boolean): void {
   const url = formatAddress(next);
   if (url === formatAddress(current.value)) return;
-  if (replace) history.replaceState(null, "", url);
-  else {
+  if (replace) {
+    current.value = next;
+    if (lastWrite !== undefined) return;
+    write();
+    lastWrite = setTimeout(() => {
+      lastWrite = undefined;
+      write();
+    }, minWriteMs);
+  } else {
+    write();
     history.pushState(null, "", url);
     isInside = true;
+    current.value = next;
   }
-  current.value = next;
+}
+
+/** Writes the address into the current entry of the browser history. */
+function write(): void {
+  const url = formatAddress(current.value);
+  if (location.pathname + location.search !== url) history.replaceState(null, "", url);
+}
+
+/** Shows another moment; undefined shows now. */
+export function setMoment(momentMs: number | undefined): void {
+  show({ ...current.value, momentMs }, true);
 }
 
 /** Changes query parameters, for filters and tabs. An empty or undefined value removes one. */

@@ -27,6 +27,7 @@ export {
   chosenTime,
   closeRecording,
   liveSnapshot,
+  missingTime,
   openRecording,
   rates,
   readHistory,

@@ -12,11 +12,13 @@ import {
   type TimelineHistory,
   type TimelineRange,
 } from "@wirescope/channelz/timeline";
+import { address, setMoment } from "../routing/index.js";
 import { applySoon } from "./batch.js";
 import { keepStream } from "./connection.js";
 import { createLatestLoader } from "./load-latest.js";
 import { createRateWindow, rateWindowMs } from "./rates.js";
 import { type Recording, readRecordingFile, recording, showRecording } from "./recording.js";
+import { session } from "./session.js";
 import { transport } from "./transport.js";
 
 /** The Channelz client, for data that a snapshot lacks, such as socket options. Only the store uses it. */
@@ -35,7 +37,8 @@ const rangeMs = 20_000;
 
 const live = signal<Snapshot | undefined>(undefined);
 const past = signal<Snapshot | undefined>(undefined);
-const time = signal<number | undefined>(undefined);
+const recordingTime = signal<number | undefined>(undefined);
+const missing = signal<{ readonly timeMs: number; readonly path: string } | undefined>(undefined);
 const liveRange = signal<TimelineRange | undefined>(undefined);
 const liveChanges = signal<readonly TimelineChange[]>([]);
 const cost = signal<SamplingCost | undefined>(undefined);
@@ -47,7 +50,13 @@ export const liveSnapshot: ReadonlySignal<Snapshot | undefined> = computed(() =>
 
 /** The moment that the page shows, in milliseconds since 1970; undefined for now. A recording has no now. */
 export const chosenTime: ReadonlySignal<number | undefined> = computed(() => {
-  return recording.value === undefined ? time.value : (time.value ?? recording.value.range.lastMs);
+  // The file of a recording is not in the address, so its moments are not either.
+  return recording.value === undefined ? address.value.momentMs : (recordingTime.value ?? recording.value.range.lastMs);
+});
+
+/** The moment of the link that opened this view, if it is not kept, so that the page shows now instead. */
+export const missingTime: ReadonlySignal<number | undefined> = computed(() => {
+  return missing.value?.path === address.value.path ? missing.value.timeMs : undefined;
 });
 
 /** The moment that the page shows, which may be now, in milliseconds since 1970. Used to decide what has expired. */
@@ -85,7 +94,10 @@ export function rates(key: ObjectKey): Counters {
 /** Shows a moment of the past; undefined shows now. */
 export function chooseTime(timeMs: number | undefined): void {
   const { firstMs = 0, lastMs = 0 } = timeRange.peek() ?? {};
-  time.value = timeMs === undefined ? undefined : Math.min(Math.max(timeMs, firstMs), lastMs);
+  const chosen = timeMs === undefined ? undefined : Math.min(Math.max(timeMs, firstMs), lastMs);
+  missing.value = undefined;
+  if (recording.peek() === undefined) setMoment(chosen);
+  else recordingTime.value = chosen;
 }
 
 const recordingProblem = signal<unknown>(undefined);
@@ -115,7 +127,8 @@ function show(next: Recording | undefined): void {
   batch(() => {
     showRecording(next);
     past.value = undefined;
-    time.value = undefined;
+    recordingTime.value = undefined;
+    setMoment(undefined);
   });
 }
 
@@ -131,7 +144,10 @@ export function readHistory(request: HistoryRequest, signal: AbortSignal): Promi
 
 /** Streams the live objects, and loads the chosen moment. Returns a function that ends it. */
 export function watchTimeline(): () => void {
+  const hasSession = computed(() => session.value !== undefined);
   const endPast = effect(() => {
+    // A link with a moment is opened before the session.
+    if (!hasSession.value) return;
     const timeMs = chosenTime.value;
     const from = recording.value ?? client;
     if (timeMs === undefined) past.value = undefined;
@@ -178,12 +194,22 @@ function loadKept(signal: AbortSignal): void {
     ({ range, changes: kept }) => {
       liveRange.value = range;
       liveChanges.value = kept;
+      if (range !== undefined) leaveMissingMoment(range);
       rangeReadMs = range?.lastMs ?? 0;
     },
     () => {
       // Only the ticks of the time bar are missing; the stream reports a lost connection.
     },
   );
+}
+
+/** Shows now if the link that opened the page has a moment that is not kept. */
+function leaveMissingMoment({ firstMs, lastMs }: TimelineRange): void {
+  const { momentMs, path } = address.peek();
+  if (momentMs === undefined || past.peek() !== undefined) return;
+  if (momentMs >= firstMs && momentMs <= lastMs) return;
+  setMoment(undefined);
+  missing.value = { timeMs: momentMs, path };
 }
 
 interface Moment {
