@@ -32,9 +32,15 @@ export type Guard = (request: GuardedRequest) => Verdict;
 
 /**
  * Whether a request without a token is admitted: because it is authenticated in another way, such as a cookie, or because its path
- * is public. A public path can be opened by a link on another site. `refused` is the reason of a rejection. Undefined: a token is required.
+ * is public. A public path can be opened by a link on another site. `refused` is the reason of a rejection. Otherwise a token is required;
+ * `advice` replaces the advice to send one.
  */
-export type Admission = "authenticated" | "public" | { readonly refused: string } | undefined;
+export type Admission =
+  | "authenticated"
+  | "public"
+  | { readonly refused: string }
+  | { readonly advice: string }
+  | undefined;
 
 export interface GuardOptions {
   /** Whether only this machine can reach the listener. */
@@ -139,12 +145,11 @@ export function createGuard(options: GuardOptions): Guard {
         // Pages of other origins must send the token: credentials that browsers send by themselves count only for our own pages.
         const admission = allowedOrigin === undefined ? options.admit?.(request) : undefined;
         if (admission === "authenticated" || admission === "public") return pass;
-        if (admission !== undefined) return refuse(grpcCode.permissionDenied, admission.refused);
-        return refuse(
-          grpcCode.unauthenticated,
-          "A token is required. Send the header authorization: Bearer <token>.",
-          allowedOrigin,
-        );
+        if (admission !== undefined && "refused" in admission) {
+          return refuse(grpcCode.permissionDenied, admission.refused);
+        }
+        const advice = admission?.advice ?? "Send the header authorization: Bearer <token>.";
+        return refuse(grpcCode.unauthenticated, `A token is required. ${advice}`, allowedOrigin);
       }
       if (!options.checkToken(presented)) {
         return refuse(grpcCode.unauthenticated, "The token is wrong. It may have been replaced.", allowedOrigin);

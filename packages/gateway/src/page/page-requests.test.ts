@@ -57,6 +57,23 @@ test("[TS-D-PAGE-3] refuses a cookie without its key, with the key of another se
   }
 });
 
+test("says how to open the page to a browser without a token, with the same response for every path that is not part of the page", async () => {
+  const world = await startPage();
+  const accept = "text/html,application/xhtml+xml,*/*;q=0.8";
+  const responses = await Promise.all(
+    ["/nothing", "/mcp", listServers, "/metrics"].map((path) => send(world.url, path, { accept })),
+  );
+  for (const { status, headers, body } of responses) {
+    expect(status).toBe(401);
+    expect(headers["www-authenticate"]).toBe("Bearer");
+    expect(body).toMatch(
+      /^A token is required\. In a browser, open the page by a link\. Get a new link with .* page\.\n$/,
+    );
+  }
+  const { status, body } = await send(world.url, "/nothing", { accept: "application/json, text/event-stream" });
+  expect([status, body]).toEqual([401, "A token is required. Send the header authorization: Bearer <token>.\n"]);
+});
+
 test("[TS-D-PAGE-3] refuses requests from foreign origins and rebound names, even with the cookie and the key", async () => {
   const world = await startPage(undefined, {}, { listen: { allowedOrigins: ["https://tools.example"] } });
   const headers = headersOf(await enter(world));

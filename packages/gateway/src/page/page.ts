@@ -78,12 +78,15 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
     return reading;
   };
 
-  const admit = ({ path, headers }: Parameters<Page["admit"]>[0]): Admission => {
+  const admit = ({ method, path, headers }: Parameters<Page["admit"]>[0]): Admission => {
     if (isPublicPagePath(path)) return "public";
-    if (!isSessionPath(path)) return undefined;
     const key = single(headers[keyHeader]);
-    const session = access.find(headers.cookie, key);
-    if (session === undefined) return undefined;
+    const session = isSessionPath(path) ? access.find(headers.cookie, key) : undefined;
+    if (session === undefined) {
+      // The same for every path, so that nobody learns which paths exist.
+      const isBrowser = method === "GET" && headers.accept?.includes("text/html") === true;
+      return isBrowser ? { advice: `In a browser, open the page by a link. ${linkHint(info().kind)}.` } : undefined;
+    }
     if (!session.hasKey(key)) {
       return {
         refused: `Requests from a browser require the session key in the header ${keyHeader}. ${linkHint(info().kind)}.`,
