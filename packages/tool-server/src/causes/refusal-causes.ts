@@ -210,7 +210,8 @@ function signInCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   const evidence = describeRefusal(refusal);
   if (signIn === undefined) return [];
   if (status === 401) {
-    if (signIn.isSignedIn) return [];
+    // Without a user, the failure of the grant says what to do.
+    if (signIn.isSignedIn || signIn.canRefresh) return [];
     const problem = "The server requires a sign-in, and none is stored.";
     return [
       { code: "sign-in-needed", weight: 0.9, problem, evidence, fix: fixByCommand(target, ["login"], "Sign in.") },

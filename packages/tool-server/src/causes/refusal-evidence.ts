@@ -22,7 +22,7 @@ export interface RefusalEvidence {
   /** Whether the server supports OAuth; undefined if the entry has its own credential, or if that is not known. */
   readonly oauth?: "supported" | "unsupported" | undefined;
   /** The stored sign-in; undefined if the entry does not use OAuth or the vault cannot be read. */
-  readonly signIn?: { readonly isSignedIn: boolean; readonly scopes: readonly string[] | undefined } | undefined;
+  readonly signIn?: SignInEvidence | undefined;
   /** The host and port of the server. */
   readonly host?: string | undefined;
   /** The response with its body, which only a walk reads. */
@@ -128,4 +128,12 @@ export function statedReason({ response, challenge }: RefusalEvidence): string {
 /** Whether the challenge asks for a token that OAuth issues. */
 export function asksForToken(challenge: ChallengeEvidence | undefined): boolean {
   return challenge?.schemes.some((scheme) => /^(?:bearer|dpop)$/i.test(scheme)) ?? false;
+}
+
+/** The stored sign-in of a server that uses OAuth. */
+interface SignInEvidence {
+  readonly isSignedIn: boolean;
+  readonly scopes: readonly string[] | undefined;
+  /** Whether a new token can be obtained without a user; without a sign-in, only a grant does that. Default false. */
+  readonly canRefresh?: boolean | undefined;
 }

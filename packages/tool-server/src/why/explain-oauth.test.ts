@@ -432,3 +432,16 @@ function later(ms: number, wake: () => void): () => void {
   const timer = setTimeout(wake, ms);
   return () => clearTimeout(timer);
 }
+
+test("advises no sign-in if a grant without a user fails, but what its failure says", async () => {
+  const world = await createOAuthWorld();
+  const advice = "Sign in with: wirescope login --idp https://idp.example.com";
+  const assertion = async (): Promise<string> => {
+    throw new ToolServerError("SIGN_IN_NEEDED", { problem: "you are not signed in to this provider.", advice });
+  };
+  const overrides = () => ({ grant: { kind: "workload", assertion } as const });
+  const openVault = async () => ({ ...world.vault, dispose: async () => {} });
+  const explained = await explainWorld(world, { oauth: { profile: "test", openVault, overrides } });
+  expect(codesOf(explained)).not.toContain("sign-in-needed");
+  expect(firstOf(explained).fix).toEqual({ advice });
+});

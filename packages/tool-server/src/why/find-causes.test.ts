@@ -264,7 +264,7 @@ describe("OAuth", () => {
   });
 
   test("ranks invalid metadata before the sign-in, which could not succeed", () => {
-    const before = { ...signedIn, isSignedIn: false };
+    const before = { ...signedIn, isSignedIn: false, canRefresh: false };
     expect(codes(byOAuth(401, { before, authorization: { ...authorization, pkce: undefined } }))).toEqual([
       "pkce-missing",
       "sign-in-needed",

@@ -47,7 +47,7 @@ export function collectRefusalEvidence({ refusal, credential, url, now, redact }
     tenantVariables: tenants.flatMap(({ header }) => header.variables),
     helper: helper && { path: sanitize(helper.path, 500), obtainedAt: helper.obtainedAt },
     oauth: isOAuth ? "supported" : undefined,
-    signIn: oauth && { isSignedIn: oauth.isSignedIn, scopes: oauth.scopes },
+    signIn: oauth && { isSignedIn: oauth.isSignedIn, scopes: oauth.scopes, canRefresh: oauth.canRefresh },
     host: sanitize(url.host),
   };
 }
