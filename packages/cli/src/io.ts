@@ -10,6 +10,8 @@ export interface Output {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
   readonly rows?: number | undefined;
+  /** The number of bytes that are not written yet. */
+  readonly writableLength?: number | undefined;
 }
 
 /** The parts of the process that the command line uses. */

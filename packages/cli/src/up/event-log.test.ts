@@ -1,3 +1,4 @@
+import { Writable } from "node:stream";
 import type { GatewayEvent } from "@wirescope/gateway";
 import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
@@ -174,4 +175,32 @@ test("reports unusable and expiring certificates on standard error if there is n
 test("watches no certificates without TLS", () => {
   const listen = { port: 1 };
   expect(logCertificateChanges(listen, {} as Io, undefined)).toBe(listen);
+});
+
+test("drops lines while standard error is not read, so that memory stays bounded, and then logs how many", async () => {
+  const reads: (() => void)[] = [];
+  let text = "";
+  const stderr = new Writable({
+    write(chunk, _encoding, done) {
+      text += String(chunk);
+      reads.push(done);
+    },
+  });
+  const log = createEventLog({ stdout: stderr, stderr, env: {}, now: () => new Date(0) }, "json");
+  const reason = "x".repeat(1024 * 1024);
+  for (let count = 0; count < 20; count += 1) {
+    log({ kind: "defect", reason });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(stderr.writableLength).toBeLessThan(10 * 1024 * 1024);
+  await expect
+    .poll(() => {
+      for (const done of reads.splice(0)) done();
+      return stderr.writableLength;
+    })
+    .toBe(0);
+  log(ready("a"));
+  await expect
+    .poll(() => text)
+    .toMatch(/"reason":"12 lines of the log were dropped[^\n]*\n[^\n]*"server":"a"[^\n]*\n$/);
 });

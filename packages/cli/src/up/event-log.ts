@@ -6,6 +6,9 @@ import type { Io } from "../io.js";
 /** An event of the gateway, or a line of debug mode. */
 type LogEvent = GatewayEvent | { readonly kind: "debug"; readonly server: string; readonly text: string };
 
+/** How many bytes may wait for a reader of standard error that has stopped reading. Then lines are dropped. */
+const maxUnreadBytes = 8 * 1024 * 1024;
+
 /**
  * Logs the events of a gateway to standard error, one line each, as text or JSON. The lines of one turn of the event loop are written
  * together after it: such writes are synchronous in Node, and would delay calls.
@@ -25,13 +28,26 @@ export function createEventLog(io: Io, form: "pretty" | "json"): (event: LogEven
   const isRepeated = createRepeatFilter();
   // Without the date at a terminal.
   const timeStart = io.stderr.isTTY ? 11 : 0;
-  return (whole) => {
-    if (isRepeated(whole)) return;
+  const writeEvent = (whole: LogEvent): void => {
     // Arguments are only for the audit log, and the key only for comparison.
     const { arguments: _a, repeatKey: _k, ...event } = { arguments: undefined, repeatKey: undefined, ...whole };
     const time = io.now().toISOString();
     if (form === "json") write(JSON.stringify({ time, ...event }));
     else write(`${time.slice(timeStart, 23)}${timeStart === 0 ? "Z" : ""} ${printableText(describe(event))}`);
+  };
+  let dropped = 0;
+  return (event) => {
+    if (isRepeated(event)) return;
+    if ((io.stderr.writableLength ?? 0) > maxUnreadBytes) {
+      dropped += 1;
+      return;
+    }
+    if (dropped > 0) {
+      const reason = `${dropped} lines of the log were dropped, because standard error was not read. Check the program that reads it.`;
+      dropped = 0;
+      writeEvent({ kind: "defect", reason });
+    }
+    writeEvent(event);
   };
 }
 
