@@ -489,6 +489,24 @@ describe.skipIf(!isChromiumInstalled)("the overview of a server that dies", () =
     },
   });
 
+  test("wraps the reason of a failure that contains a very long name", async () => {
+    const file = join(gateway.folder, ".mcp.json");
+    const text = readFileSync(file, "utf8");
+    const name = "x".repeat(300);
+    const page = await gateway.open();
+    onTestFinished(() => writeFileSync(file, text));
+    const entry = { type: "http", url: "http://127.0.0.1:9/mcp" };
+    writeFileSync(file, JSON.stringify({ mcpServers: { ...JSON.parse(text).mcpServers, [name]: entry } }));
+    await rowOf(page, name).waitFor();
+    await page.goto(new URL(`/servers/${name}`, gateway.url).href);
+    await page.getByText("not reachable", { exact: true }).waitFor();
+    const overflow = await page.evaluate(() => {
+      const { scrollWidth = 0, clientWidth = 0 } = document.querySelector("main") ?? {};
+      return scrollWidth - clientWidth;
+    });
+    expect(overflow).toBe(0);
+  });
+
   test("says so by itself, and that the server is back, without moving the focus", async () => {
     const page = await gateway.open();
     const row = rowOf(page, "everything");
