@@ -268,6 +268,23 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     expect(await row.getByTitle(name).count()).toBe(1);
   });
 
+  test("shows the first of many servers that need attention, and all of them after a click", async () => {
+    const file = join(gateway.folder, ".mcp.json");
+    const text = readFileSync(file, "utf8");
+    const page = await gateway.open();
+    onTestFinished(() => writeFileSync(file, text));
+    const { mcpServers } = JSON.parse(text);
+    const more = Array.from({ length: 40 }, (_, index) => [`more-${index}`, mcpServers["<b>bold</b>"]]);
+    writeFileSync(file, JSON.stringify({ mcpServers: { ...mcpServers, ...Object.fromEntries(more) } }));
+    const attention = page.getByRole("region", { name: "Needs attention" });
+    await rowOf(page, "more-39").waitFor();
+    const all = attention.getByRole("button", { name: /^Show all 4\d$/ });
+    await all.waitFor();
+    expect(await attention.getByRole("listitem").count()).toBe(20);
+    await all.click();
+    await attention.getByRole("link", { name: "more-39", exact: true }).waitFor();
+  });
+
   test("says that the gateway stopped, and continues by itself when it is back", async () => {
     const page = await gateway.open("/?panel=/servers/clock");
     gateway.expectProblems(/ERR_|failed:|503 \(/);

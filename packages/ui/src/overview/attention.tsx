@@ -1,13 +1,17 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Server } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
-import { Section, StateMark, Time } from "../design/index.js";
+import { useState } from "preact/hooks";
+import { Button, Section, StateMark, Time } from "../design/index.js";
 import { Link } from "../shell/routing/index.js";
 import { finalExpiryMs, ServerActions, serverState } from "../shell/server-actions/index.js";
 import { shownTimeMs } from "../shell/store/index.js";
 
 /** How long before its expiry a token that cannot be refreshed is reported. */
 const expiryNoticeMs = 10 * 60_000;
+
+/** More would move the table of servers far away. */
+const maxShown = 20;
 
 /** Everything that needs the user's attention: the configuration, and servers with their actions. */
 export function Attention({
@@ -17,6 +21,7 @@ export function Attention({
   readonly servers: readonly Server[];
   readonly reloadFailure: string | undefined;
 }): VNode {
+  const [isWhole, setWhole] = useState(false);
   const failing = servers.filter((server) => serverState(server).remedy !== undefined);
   const expiring = servers.filter((server) => !failing.includes(server) && isExpiring(server));
   return (
@@ -36,7 +41,7 @@ export function Attention({
               <p class="attention-reason">{reloadFailure}</p>
             </li>
           )}
-          {failing.map((server) => (
+          {(isWhole ? failing : failing.slice(0, maxShown)).map((server) => (
             <FailingServer key={server.name} server={server} />
           ))}
           {expiring.map((server) => (
@@ -49,6 +54,13 @@ export function Attention({
             </li>
           ))}
         </ul>
+      )}
+      {!isWhole && failing.length > maxShown && (
+        <p class="attention-all">
+          <Button isSmall onClick={() => setWhole(true)}>
+            Show all {failing.length}
+          </Button>
+        </p>
       )}
     </Section>
   );
