@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { runProcess } from "./run-process.js";
@@ -245,6 +245,16 @@ test("[TS-D-STDIO-1] reports without bubblewrap in PATH that there is no sandbox
   const absence = await prepareSandbox({ hidden: [], cwd: "/", searchPath: "/nowhere" });
   const reason = process.platform === "linux" ? /needs bubblewrap .* Install the package bubblewrap/ : /on Linux only/;
   expect(absence).toMatchObject({ reason: expect.stringMatching(reason) });
+});
+
+test.skipIf("reason" in found)("[TS-D-STDIO-1] tries again to use bubblewrap after it failed", async () => {
+  const { path: folder } = await createScriptFolder();
+  const { path } = found as Sandbox;
+  writeFileSync(join(folder, "bwrap"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+  const options = { hidden: [], cwd: "/", searchPath: `${folder}:${dirname(path)}` };
+  expect(await prepareSandbox(options)).toMatchObject({ isFixable: true });
+  rmSync(join(folder, "bwrap"));
+  expect(await prepareSandbox(options)).toMatchObject({ path });
 });
 
 test('[TS-D-STDIO-1] gives advice that continues "run it in a terminal to see why"', () => {

@@ -128,7 +128,10 @@ export async function hiddenBy({ hidden, visible }: Sandbox, path: string): Prom
 
 const probes = new Map<string, Promise<{ readonly path: string; readonly args: readonly string[] } | SandboxAbsence>>();
 
-/** Finds bubblewrap, and checks that it works here. Tried once per process for each PATH and kind of sandbox. */
+/**
+ * Finds bubblewrap, and checks that it works here, once per process for each PATH and kind of sandbox. A failure is not kept: it may
+ * be brief, or bubblewrap may be installed meanwhile.
+ */
 function findBubblewrap(
   searchPath: string,
   hidesProcesses: boolean,
@@ -138,6 +141,9 @@ function findBubblewrap(
   if (known !== undefined) return known;
   const probe = probeBubblewrap(searchPath, hidesProcesses);
   probes.set(key, probe);
+  void probe.then((found) => {
+    if ("reason" in found) probes.delete(key);
+  });
   return probe;
 }
 
