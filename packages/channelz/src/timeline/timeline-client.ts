@@ -109,10 +109,11 @@ export function createTimelineClient(transport: Transport): TimelineClient {
       const isEmpty = response.lastMs === 0n;
       return {
         ...(isEmpty ? {} : { range: { firstMs: Number(response.firstMs), lastMs: Number(response.lastMs) } }),
-        changes: response.changes.map(({ timeMs, kind, key, text }) => ({
+        changes: response.changes.map(({ timeMs, kind, key, name, text }) => ({
           timeMs: Number(timeMs),
           kind: changeKinds.nameOf(kind),
           key,
+          name,
           text,
         })),
         hasMoreChanges: response.hasMoreChanges,

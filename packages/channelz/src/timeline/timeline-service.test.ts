@@ -98,7 +98,7 @@ describe("the timeline service", () => {
     });
     const { changes } = await client.history();
     expect(changes).toEqual([
-      { timeMs: 900_000, kind: "restarted", key: "|channel|1", text: "Its counters went backwards." },
+      { timeMs: 900_000, kind: "restarted", key: "|channel|1", name: "orders", text: "Its counters went backwards." },
     ]);
   });
 

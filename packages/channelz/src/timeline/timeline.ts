@@ -158,5 +158,9 @@ export function createTimeline(options: TimelineOptions = {}): GrowingTimeline {
 
 /** The memory of a frame: its bytes, and the objects around them. */
 function sizeOf({ bytes, changes }: StoredFrame): number {
-  return bytes.length + 200 + changes.reduce((sum, { key, text }) => sum + 100 + 2 * (key.length + text.length), 0);
+  return (
+    bytes.length +
+    200 +
+    changes.reduce((sum, { key, name, text }) => sum + 100 + 2 * (key.length + name.length + text.length), 0)
+  );
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { channel, snapshotOf, socket, subchannel } from "../object-model/snapshot.test.helper.js";
 import { objectNames } from "./object-names.js";
 
-const closed = (key: string, text: string): TimelineChange => ({ timeMs: 0, kind: "disappeared", key, text });
+const closed = (key: string, name: string): TimelineChange => ({ timeMs: 0, kind: "disappeared", key, name, text: "" });
 
 test("names an object, or what it belongs to, or its target, and a closed object as it closed", () => {
   const { objects } = snapshotOf([
@@ -15,11 +15,7 @@ test("names an object, or what it belongs to, or its target, and a closed object
     channel(6, { children: ["channel 5"] }),
   ]);
   const nameOf = objectNames(
-    [
-      closed("|channel|7", "channel 7 (files (old))"),
-      closed("|socket|8", "socket 8"),
-      closed("|channel|1", "channel 1 (before)"),
-    ],
+    [closed("|channel|7", "files (old)"), closed("|socket|8", ""), closed("|channel|1", "before")],
     objects,
   );
   const keys = ["|channel|1", "|subchannel|2", "|socket|3", "|channel|4", "|channel|5", "|channel|7", "|socket|8"];

@@ -2,7 +2,7 @@ import type { ObjectKey, Snapshot, TimelineChange } from "@wirescope/channelz/ti
 
 /**
  * The name of each object: its own, else that of the object it belongs to, such as the server of a socket, else its target. Objects that
- * do not exist in the snapshot have the name that they appeared or closed with.
+ * do not exist in the snapshot have the name of their last change.
  */
 export function objectNames(
   changes: readonly TimelineChange[],
@@ -11,12 +11,7 @@ export function objectNames(
   const parents = new Map<ObjectKey, ObjectKey>();
   for (const { key, children } of objects?.values() ?? []) for (const child of children) parents.set(child, key);
   const absent = new Map<ObjectKey, string>();
-  for (const { kind, key, text } of changes) {
-    if (kind !== "appeared" && kind !== "disappeared") continue;
-    // The text is "channel 12 (name)", or "channel 12".
-    const [, name] = /^\w+ \d+ \((.*?)\)?$/s.exec(text) ?? [];
-    if (name !== undefined) absent.set(key, name);
-  }
+  for (const { key, name } of changes) absent.set(key, name);
   const inherited = (key: ObjectKey | undefined, depth: number): string => {
     // Channels of other processes may refer to each other in a circle.
     if (key === undefined || depth > 8) return "";

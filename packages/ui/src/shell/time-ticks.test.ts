@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { changesNear, neighbourChange, tickPath } from "./time-ticks.js";
 
 const changeAt = (timeMs: number, kind: TimelineChange["kind"], text = ""): TimelineChange => {
-  return { timeMs, kind, key: "|channel|1", text };
+  return { timeMs, kind, name: "", key: "|channel|1", text };
 };
 
 test("draws a line for each moment when a state changed, and marks those when something started to fail", () => {
