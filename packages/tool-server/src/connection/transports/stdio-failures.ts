@@ -54,29 +54,25 @@ export interface ChildEnd {
 }
 
 /** Creates CHILD_EXITED with the exit code or signal and the last lines of standard error. */
-export function childExited({
-  server,
-  child,
-  exit,
-  stderr,
-  hasSentMessage,
-  strayOutput,
-  isSandboxed,
-}: ChildEnd): ToolServerError {
+export function childExited(end: ChildEnd): ToolServerError {
+  const { server, child, exit, stderr, hasSentMessage, strayOutput } = end;
   const when = hasSentMessage ? "" : " before it responded";
-  const parts = {
-    problem: joined([
-      `The server ${JSON.stringify(server)} (${child}) ${describeOutcome(exit)}${when}.`,
-      describeStderr(stderr),
-      strayOutput,
-    ]),
-    advice:
-      hasSentMessage || exit.kind !== "exited" || exit.code !== 0
-        ? `Run the command in a terminal to see why.${isSandboxed && !hasSentMessage ? ` ${sandboxAdvice.failed}` : ""}`
-        : "A server runs until its standard input ends: check that command and args start one.",
-  };
+  const problem = joined([
+    `The server ${JSON.stringify(server)} (${child}) ${describeOutcome(exit)}${when}.`,
+    describeStderr(stderr),
+    strayOutput,
+  ]);
   const repeatKey = repeatKeyOf([describeOutcome(exit), when], stderr);
+  const parts = { problem, advice: adviceAfter(end) };
   return new ToolServerError("CHILD_EXITED", parts, { details: { exit, stderr, repeatKey } });
+}
+
+function adviceAfter({ exit, hasSentMessage, isSandboxed }: ChildEnd): string {
+  if (exit.kind === "signalled" && exit.signal === "SIGKILL")
+    return "If no user killed it, it may have exceeded a memory limit: see the kernel log (journalctl -k), and the limit of the container or service.";
+  if (exit.kind === "exited" && exit.code === 0 && !hasSentMessage)
+    return "A server runs until its standard input ends: check that command and args start one.";
+  return `Run the command in a terminal to see why.${isSandboxed && !hasSentMessage ? ` ${sandboxAdvice.failed}` : ""}`;
 }
 
 /** The error codes for a child process that is still running. */

@@ -151,6 +151,11 @@ describe("a child that ends", () => {
     expect(await failure()).toMatchObject({ details: { exit: { kind: "signalled", signal: "SIGSEGV" } } });
   });
 
+  test("suggests the memory limit as the reason if a child was killed", async () => {
+    const { failure } = await startShell("kill -s KILL $$");
+    expect(await failure()).toMatchObject({ advice: expect.stringContaining("may have exceeded a memory limit") });
+  });
+
   test("reads the last responses and lines of a child that ended, also one without an end of line", async () => {
     const responses = Array.from({ length: 50 }, (_, id) =>
       JSON.stringify({ jsonrpc: "2.0", id, result: { text: "x".repeat(1000) } }),
