@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig, mergeConfig } from "vitest/config";
 import { base } from "./vitest.base.js";
 
@@ -32,6 +33,8 @@ export default mergeConfig(
   base,
   defineConfig({
     test: {
+      // These use less of a processor than those with a browser.
+      maxWorkers: Math.max(4, availableParallelism()),
       projects: [
         {
           extends: true,
