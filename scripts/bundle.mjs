@@ -4,7 +4,8 @@
 //
 // Called by scripts/setup.mjs and by vitest. To run it alone: node scripts/bundle.mjs
 
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensurePageBuilt } from "./page.mjs";
@@ -89,6 +90,9 @@ export async function ensureBundled() {
     },
     footer: { js: "})" },
   });
+  // The key of the compile cache.
+  const bundle = join(aside, "wirescope.cjs");
+  appendFileSync(bundle, `// ${createHash("sha256").update(readFileSync(bundle)).digest("hex")}\n`);
   // The demonstration starts it as a separate process.
   await build({
     entryPoints: { "clock-server": join(cli, "dist", "demo", "servers", "clock-server.js") },

@@ -10,6 +10,7 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,8 +21,10 @@ import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 const bin = fileURLToPath(new URL("../packages/cli/bin", import.meta.url));
 const { NODE_OPTIONS: _, XDG_CACHE_HOME: __, ...inherited } = process.env;
 
+/** A bundle: a script, and its hash in the last line. */
+const withHash = (script: string): string => `${script}\n// ${createHash("sha256").update(script).digest("hex")}\n`;
 const sourceOf = (word: string): string =>
-  `(function (exports) { exports.runProcess = async () => { process.stdout.write("${word}"); }; })`;
+  withHash(`(function (exports) { exports.runProcess = async () => { process.stdout.write("${word}"); }; })`);
 const honest = sourceOf("good");
 // V8 compares lengths only.
 const hostile = sourceOf("evil");
@@ -61,8 +64,11 @@ function plant(source: string, path: string): void {
   execFileSync(process.execPath, ["--eval", program], { env: inherited });
 }
 
-const nameOf = (source: string): string =>
-  `${createHash("sha256").update(source).digest("hex")}-${process.version}-${process.arch}-command.v8`;
+/** The name of the cached code of this bundle, as it was last written. */
+const nameOf = (source: string): string => {
+  const { mtimeMs } = statSync(join(folder, "bundle", "wirescope.cjs"));
+  return `${source.slice(-65, -1)}-${mtimeMs}-${process.version}-${process.arch}-command.v8`;
+};
 
 describe("the compile cache", () => {
   test("ignores a cache next to the bundle, as if it had been published", () => {
@@ -70,7 +76,11 @@ describe("the compile cache", () => {
     expect(run()).toBe("good");
   });
 
-  test("keeps compiled code for the next run where only the user can write, under the hash of the source", () => {
+  test("keeps compiled code for the next run where only the user can write, named after the source", () => {
+    const bundle = join(folder, "bundle", "wirescope.cjs");
+    // As npm installs all files.
+    const setTime = (): void => utimesSync(bundle, 499_162_500, 499_162_500);
+    setTime();
     expect(run()).toBe("good");
     expect(readdirSync(cache)).toEqual([nameOf(honest)]);
     expect(statSync(cache).mode & 0o777).toBe(0o700);
@@ -78,9 +88,19 @@ describe("the compile cache", () => {
     // It is used: this one prints another word.
     plant(hostile, join(cache, nameOf(honest)));
     expect(run()).toBe("evil");
-    // Another source has another hash.
-    writeFileSync(join(folder, "bundle", "wirescope.cjs"), sourceOf("next"));
+    // Another build has another hash.
+    writeFileSync(bundle, sourceOf("next"));
+    setTime();
     expect(run()).toBe("next");
+    // Edited by hand, the hash stays.
+    writeFileSync(bundle, sourceOf("next").replace("next", "mine"));
+    expect(run()).toBe("mine");
+  });
+
+  test("caches nothing for a bundle without a hash", () => {
+    writeFileSync(join(folder, "bundle", "wirescope.cjs"), honest.slice(0, -2));
+    expect(run()).toBe("good");
+    expect(existsSync(cache)).toBe(false);
   });
 
   test.each<[string, () => void]>([
@@ -113,11 +133,11 @@ describe("the compile cache", () => {
       ],
     ],
   ])("accepts the cache in the next run of a command that changes %s of the V8 flags after it starts", (_, flags) => {
-    const source = `(function (exports, require) {
+    const source = withHash(`(function (exports, require) {
       exports.runProcess = async () => {
         for (const flag of ${JSON.stringify(flags)}) require("node:v8").setFlagsFromString(flag);
       };
-    })`;
+    })`);
     writeFileSync(join(folder, "bundle", "wirescope.cjs"), source);
     run();
     const file = join(cache, nameOf(source));

@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import {
+const {
   closeSync,
   constants,
   fstatSync,
@@ -12,24 +11,23 @@ import {
   rmSync,
   statSync,
   writeFileSync,
-} from "node:fs";
-import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+} = require("node:fs");
+const { homedir } = require("node:os");
+const { isAbsolute, join } = require("node:path");
 
 const unusedMs = 30 * 24 * 3_600_000;
 
 /**
  * V8's code cache of a script, kept between runs. V8 checks it only against the length of the source, so a program that can write the
- * file controls what runs: it is created on this machine, named by the hash of the source, in a folder that only the user can
- * write. If that is not possible, or the user's cache folder does not exist, nothing is read or written.
+ * file controls what runs: it is created on this machine, named after the source, in a folder that only the user can write. If that is not
+ * possible, or the user's cache folder does not exist, nothing is read or written.
  *
- * @param {string} source
+ * @param {string | undefined} sourceId Differs for each source; without it, nothing is cached.
  * @param {string} purpose Each purpose has its own cache, because it compiles other functions.
  */
-export function openCompileCache(source, purpose) {
-  const folder = cacheFolder();
-  const hash = createHash("sha256").update(source).digest("hex");
-  const file = join(folder ?? "", `${hash}-${process.version}-${process.arch}-${purpose}.v8`);
+function openCompileCache(sourceId, purpose) {
+  const folder = sourceId && cacheFolder();
+  const file = join(folder ?? "", `${sourceId}-${process.version}-${process.arch}-${purpose}.v8`);
   return {
     /** @returns {Buffer | undefined} */
     read() {
@@ -98,3 +96,5 @@ function removeUnused(folder) {
     if (/\.v8(\.\d+)?$/.test(name) && Date.now() - statSync(path).mtimeMs > unusedMs) rmSync(path, { force: true });
   }
 }
+
+module.exports = { openCompileCache };

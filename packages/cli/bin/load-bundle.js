@@ -1,22 +1,23 @@
-import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { cachedDataVersionTag, setFlagsFromString } from "node:v8";
-import { Script } from "node:vm";
-import { openCompileCache } from "./compile-cache.js";
+const { existsSync, readFileSync, statSync } = require("node:fs");
+const { createRequire } = require("node:module");
+const { join } = require("node:path");
+const { pathToFileURL } = require("node:url");
+const { cachedDataVersionTag, setFlagsFromString } = require("node:v8");
+const { Script } = require("node:vm");
+const { openCompileCache } = require("./compile-cache.js");
 
 /** V8's defaults for the flags that the command changes while it runs (src/v8-flags.ts). */
 const defaults = ["--max-inlined-bytecode-size-cumulative=920", "--max-inlined-bytecode-size-small=27"];
 /** The default of --wasm-tiering-budget: on Node 20, and on Node 22 and later. */
 const defaultTieringBudgets = [1_800_000, 13_000_000];
-const bundle = fileURLToPath(new URL("../bundle/wirescope.cjs", import.meta.url));
+const bundle = join(__dirname, "..", "bundle", "wirescope.cjs");
 
 /**
  * Whether the bundle exists; in a checkout it is missing until the first build.
  *
  * @returns {boolean}
  */
-export function isBuilt() {
+function isBuilt() {
   return existsSync(bundle);
 }
 
@@ -26,9 +27,10 @@ export function isBuilt() {
  * @param {"gateway" | "command"} purpose What it is loaded for.
  * @returns {{ readonly exports: typeof import("../dist/index.js"), readonly script: Script }}
  */
-export function loadBundle(purpose) {
-  const source = readFileSync(bundle, "utf8");
-  const cache = openCompileCache(source, purpose);
+function loadBundle(purpose) {
+  // esbuild writes ASCII.
+  const source = readFileSync(bundle, "latin1");
+  const cache = openCompileCache(sourceIdOf(source), purpose);
   const cachedData = cache.read();
   const script = new Script(source, { filename: bundle, cachedData });
   if (cachedData === undefined || script.cachedDataRejected) {
@@ -46,6 +48,18 @@ export function loadBundle(purpose) {
 }
 
 /**
+ * Differs for each content of the bundle: the hash in its last line differs for each build, and the time of the last change for a copy that
+ * somebody edited. Hashing 3 MB at each start would take 15 ms.
+ *
+ * @param {string} source
+ * @returns {string | undefined} Undefined if there is no hash.
+ */
+function sourceIdOf(source) {
+  const hash = /\n\/\/ ([0-9a-f]{64})\n$/.exec(source.slice(-69))?.[1];
+  return hash && `${hash}-${statSync(bundle).mtimeMs}`;
+}
+
+/**
  * Sets the V8 flags that the command changes back to their defaults: V8 accepts cached code only with the flags it was saved with.
  *
  * @param {number} tag The version tag at startup, which depends on the flags.
@@ -59,3 +73,5 @@ function restoreFlags(tag) {
     return cachedDataVersionTag() === tag;
   });
 }
+
+module.exports = { isBuilt, loadBundle };

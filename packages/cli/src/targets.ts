@@ -1,6 +1,5 @@
 import { lookup } from "node:dns/promises";
 import { readFileSync, statSync } from "node:fs";
-import { isIPv6 } from "node:net";
 import { ChannelzError, parseTarget, printableText } from "@wirescope/channelz/internal";
 import { unreadable } from "./file-failure.js";
 import { UsageError } from "./usage-error.js";
@@ -99,7 +98,7 @@ async function expandTarget(value: string, lookUp: LookUp): Promise<NamedTarget[
   try {
     const addresses = [...new Set(await lookUp(parsed.host))];
     return addresses.map((address) => {
-      const own = `${isIPv6(address) ? `[${address}]` : address}:${parsed.port}`;
+      const own = `${address.includes(":") ? `[${address}]` : address}:${parsed.port}`;
       const named = name !== undefined && addresses.length > 1 ? `${name}/${address}` : name;
       return { name: named, target: own, hostName: parsed.host };
     });

@@ -49,7 +49,7 @@ export function formatTarget(target: Target): string {
 
 /** The host and port of a target, with IPv6 in brackets. */
 export function formatAuthority({ host, port }: Pick<TcpTarget, "host" | "port">): string {
-  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /** Whether a target is on this machine. */

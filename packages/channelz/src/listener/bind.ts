@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { chmodSync, existsSync, lstatSync, rmSync } from "node:fs";
-import { connect, isIP, isIPv6, type Server } from "node:net";
+import { connect, isIP, type Server } from "node:net";
 import { dirname } from "node:path";
 import { isMainThread } from "node:worker_threads";
 import { ChannelzError } from "../errors.js";
@@ -67,7 +67,7 @@ export function targetOf(server: Server, address: BindAddress): string {
   if (address.kind === "unix") return `unix:${address.path}`;
   const bound = server.address();
   const port = typeof bound === "object" && bound !== null ? bound.port : address.port;
-  return isIPv6(address.host) ? `[${address.host}]:${port}` : `${address.host}:${port}`;
+  return address.host.includes(":") ? `[${address.host}]:${port}` : `${address.host}:${port}`;
 }
 
 /**
