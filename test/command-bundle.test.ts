@@ -1,10 +1,24 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 const file = fileURLToPath(new URL("../packages/cli/bundle/wirescope.cjs", import.meta.url));
+const program = join(dirname(file), "..", "bin", "wirescope.js");
 const text = readFileSync(file, "utf8");
+
+/** What Node writes to the folder of NODE_V8_COVERAGE. */
+interface Coverage {
+  readonly result: readonly {
+    readonly url: string;
+    readonly functions: readonly {
+      readonly functionName: string;
+      readonly ranges: readonly { readonly count: number }[];
+    }[];
+  }[];
+}
 
 /** The modules of the bundle by name, with the modules that each loads first. */
 const modules = new Map(
@@ -35,6 +49,21 @@ test("starts the gateway without loading the protobuf runtime and the Connect ro
   expect(loaded.some(isOf("packages/gateway/dist/run-gateway.js"))).toBe(true);
   expect(loaded.some(isOf("packages/channelz/dist/registry/registry.js"))).toBe(true);
   for (const part of [messages, router]) expect(loaded.filter(isOf(part))).toEqual([]);
+});
+
+test("starts without loading the SDK, the parsers of configurations, connections and HTTP clients", () => {
+  const folder = mkdtempSync(join(tmpdir(), "wirescope-coverage-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  execFileSync(process.execPath, [program, "help"], { env: { ...process.env, NODE_V8_COVERAGE: folder } });
+  const [report = ""] = readdirSync(folder);
+  const coverage: Coverage = JSON.parse(readFileSync(join(folder, report), "utf8"));
+  const bundle = coverage.result.find(({ url }) => url.endsWith("/bundle/wirescope.cjs"));
+  // A module is a function that is named by its path.
+  const loaded = bundle?.functions.filter(({ ranges }) => ranges[0]?.count !== 0).map((run) => run.functionName) ?? [];
+  expect(loaded).toContain("packages/cli/dist/options.js");
+  const connects =
+    /@modelcontextprotocol|zod|undici|jsonc-parser|smol-toml|tool-server\/dist\/(connection|auth|config)\//;
+  expect(loaded.filter((name) => connects.test(name))).toEqual([]);
 });
 
 test("loads the protobuf runtime and the Connect router with the services", () => {

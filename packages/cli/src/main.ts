@@ -59,13 +59,21 @@ function splitCommand(argv: readonly string[]): {
   readonly verb: string | undefined;
   readonly args: readonly string[];
 } {
-  const options = Object.assign({}, ...commands.map((command) => toParseArgs(command.options)));
   const { words, command } = splitServerCommand(argv);
-  const { tokens } = parseArgs({ args: [...words], options, strict: false, allowPositionals: true, tokens: true });
-  const first = tokens.find((token) => token.kind === "positional");
-  if (isServerUrl(first?.value) || (first === undefined && command !== undefined)) return { verb: "tools", args: argv };
+  const index = findPositional(words);
+  const first = words[index];
+  if (isServerUrl(first) || (first === undefined && command !== undefined)) return { verb: "tools", args: argv };
   if (first === undefined) return { verb: undefined, args: argv };
-  return { verb: first.value, args: argv.filter((_, index) => index !== first.index) };
+  return { verb: first, args: argv.filter((_, each) => each !== index) };
+}
+
+/** The index of the first positional argument, or -1. */
+function findPositional(words: readonly string[]): number {
+  // Mostly the first word. After an option, the options of all commands say which words are values.
+  if (words[0]?.startsWith("-") === false) return 0;
+  const options = Object.assign({}, ...commands.map((command) => toParseArgs(command.options)));
+  const { tokens } = parseArgs({ args: [...words], options, strict: false, allowPositionals: true, tokens: true });
+  return tokens.find((token) => token.kind === "positional")?.index ?? -1;
 }
 
 function runWithoutCommand(args: readonly string[], io: Io): number {
