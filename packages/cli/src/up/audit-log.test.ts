@@ -1,4 +1,15 @@
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { GatewayEvent } from "@wirescope/gateway";
@@ -13,11 +24,13 @@ import { upOptions } from "./up-options.js";
 let folder: string;
 let file: string;
 let stderr: string;
+let reports: string[];
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "wirescope-audit-"));
   file = join(folder, "audit.jsonl");
   stderr = "";
+  reports = [];
 });
 
 afterEach(() => {
@@ -33,7 +46,7 @@ const io: Io = {
 };
 
 function open(...argv: string[]): AuditLog {
-  const audit = openAuditLog(parseOptions(upOptions, argv).values, io);
+  const audit = openAuditLog(parseOptions(upOptions, argv).values, io, (text) => reports.push(text));
   if (audit === undefined) throw new Error("There is no audit log.");
   return audit;
 }
@@ -97,22 +110,45 @@ test("starts a new file if the old one is moved away, and loses no line", async 
   expect(linesOf(file)).toMatchObject([{ name: "second" }]);
 });
 
-test("reports once that the file cannot be reopened, and keeps writing to the old one", async () => {
+test("reports once that the file cannot be reopened, keeps writing to the old one, and reports that the new one works", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const audit = open("--audit-file", file);
   renameSync(file, `${file}.1`);
   mkdirSync(file);
-  for (const name of ["a", "b"]) {
+  const later = (name: string): void => {
     vi.setSystemTime(Date.now() + 2000);
     audit.listener(call(name));
+  };
+  for (const name of ["a", "b"]) {
+    later(name);
+    await expect.poll(() => readFileSync(`${file}.1`, "utf8")).toContain(`"name":"${name}"`);
   }
+  expect(reports.splice(0)).toEqual([`Cannot write the audit log ${file}: it is a directory.`]);
+  rmSync(file, { recursive: true });
+  later("c");
   await audit.close();
-  expect(stderr).toBe(`wirescope: Cannot write the audit log ${file}: it is a directory.\n`);
   expect(linesOf(`${file}.1`)).toMatchObject([{ name: "a" }, { name: "b" }]);
+  expect(linesOf(file)).toMatchObject([{ name: "c" }]);
+  expect(reports).toEqual([`The audit log ${file} is written again.`]);
+});
+
+test.skipIf(!existsSync("/dev/full"))("counts the entries that are missing after a full disk", async () => {
+  symlinkSync("/dev/full", file);
+  const audit = open("--audit-file", file);
+  audit.listener(call("a"));
+  await expect.poll(() => reports).toEqual([`Cannot write the audit log ${file}: the disk is full.`]);
+  unlinkSync(file);
+  mkdirSync(file);
+  audit.listener(call("b"));
+  rmSync(file, { recursive: true });
+  audit.listener(call("c"));
+  await audit.close();
+  expect(linesOf(file)).toMatchObject([{ name: "c" }]);
+  expect(reports[1]).toBe(`The audit log ${file} is written again. 2 entries are missing.`);
 });
 
 test("opens no audit log without a file, and rejects a file that cannot be written", () => {
-  expect(openAuditLog(parseOptions(upOptions, []).values, io)).toBeUndefined();
+  expect(openAuditLog(parseOptions(upOptions, []).values, io, () => {})).toBeUndefined();
   expect(() => open("--audit-arguments")).toThrow("requires --audit-file");
   writeFileSync(file, "");
   expect(() => open("--audit-file", join(file, "x"))).toThrow(UsageError);

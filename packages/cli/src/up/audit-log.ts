@@ -19,26 +19,39 @@ const checkEveryMs = 1000;
 
 /**
  * Opens the audit log if the options name one. A new file is readable for its owner only. If the file is moved away, as log rotation does, a new one is started within a second.
- * A write error is reported on standard error, once until writing works again, and does not affect calls. Throws a UsageError if the file cannot be
- * opened.
+ * A write error does not affect calls. It is reported once, and when writing works again, with the number of missing entries. Throws a UsageError if the file
+ * cannot be opened.
  */
-export function openAuditLog(values: OptionValues<typeof upOptions>, io: Io): AuditLog | undefined {
+export function openAuditLog(
+  values: OptionValues<typeof upOptions>,
+  io: Pick<Io, "now">,
+  report: (text: string) => void,
+): AuditLog | undefined {
   const named = values["audit-file"];
-  if (named !== undefined) return openFile(resolve(named), io);
+  if (named !== undefined) return openFile(resolve(named), io, report);
   if (values["audit-arguments"]) throw new UsageError("--audit-arguments requires --audit-file.");
   return undefined;
 }
 
-function openFile(path: string, io: Io): AuditLog {
-  let hasFailed = false;
-  const logFailure = (error: unknown): void => {
-    if (!hasFailed) io.stderr.write(`wirescope: Cannot write the audit log ${path}: ${writeReasonOf(error)}\n`);
-    hasFailed = true;
+function openFile(path: string, io: Pick<Io, "now">, report: (text: string) => void): AuditLog {
+  /** The stream in use when writing or opening failed, until another one works. */
+  let failed: WriteStream | undefined;
+  let missing = 0;
+  const onFailure = (error: unknown): void => {
+    if (failed === undefined) report(`Cannot write the audit log ${path}: ${writeReasonOf(error)}`);
+    failed = current.stream;
+  };
+  const onWritten = (stream: WriteStream): void => {
+    if (failed === undefined || failed === stream) return;
+    failed = undefined;
+    const entries = missing === 1 ? "1 entry is" : `${missing} entries are`;
+    report(`The audit log ${path} is written again.${missing === 0 ? "" : ` ${entries} missing.`}`);
+    missing = 0;
   };
   const open = (): { stream: WriteStream; inode: number } => {
     const fd = openSync(path, "a", 0o600);
     const stream = createWriteStream(path, { fd });
-    stream.on("error", logFailure);
+    stream.on("error", onFailure);
     const stats = fstatSync(fd);
     if (stats.isFile() && endsWithinLine(path, stats.size)) stream.write("\n");
     return { stream, inode: stats.ino };
@@ -64,7 +77,7 @@ function openFile(path: string, io: Io): AuditLog {
       ended.push(endOf(current.stream));
       current = next;
     } catch (error) {
-      logFailure(error);
+      onFailure(error);
     }
   };
 
@@ -73,9 +86,14 @@ function openFile(path: string, io: Io): AuditLog {
       if (event.kind !== "call") return;
       const { kind: _, ...facts } = event;
       renew();
-      if (current.stream.errored !== null) return;
-      current.stream.write(`${JSON.stringify({ time: io.now().toISOString(), ...facts })}\n`, (error) => {
-        if (!error) hasFailed = false;
+      const { stream } = current;
+      if (stream.errored !== null) {
+        missing += 1;
+        return;
+      }
+      stream.write(`${JSON.stringify({ time: io.now().toISOString(), ...facts })}\n`, (error) => {
+        if (error) missing += 1;
+        else onWritten(stream);
       });
     },
     async close() {

@@ -38,7 +38,7 @@ import { createServerCommands, type ServerCommands } from "./to-do.js";
 import { toolListsToDo } from "./tool-lists.js";
 import { printUpNotice } from "./up-notice.js";
 import type { upOptions } from "./up-options.js";
-import { watchFiles } from "./watch-files.js";
+import { statesOf, watchFiles } from "./watch-files.js";
 
 /** How long servers may take to connect before the notice reports what does not work yet. */
 const settleMs = 5000;
@@ -139,16 +139,18 @@ async function serve(
   if (isPiped) assertNoListenOptions(values);
   const form = logForm(values, io);
   const settings = createSettingsReader(values, io, demo !== undefined);
+  const watched = [...files, settings.file, ...reader.envFiles];
+  const statesBefore = statesOf(watched);
   const { limits, ...read } = settings.read();
   let { tools } = read;
   const listen = isPiped ? false : listenOptionsOf(values);
-  const audit = openAuditLog(values, io);
   const log = form === "off" ? undefined : createEventLog(io, form);
   // A JSON log contains only JSON.
   const logDefect = (reason: string): void => {
     if (log === undefined) io.stderr.write(`wirescope: ${reason}\n`);
     else log({ kind: "defect", reason });
   };
+  const audit = openAuditLog(values, io, logDefect);
   // Without a listener, the gateway creates no events.
   const onEvent: GatewayListener | undefined =
     log === undefined && audit === undefined
@@ -252,7 +254,7 @@ async function serve(
     });
   };
   const stopWatching = [
-    watchFiles([...files, settings.file, ...reader.envFiles], () => void reload()),
+    watchFiles(watched, () => void reload(), statesBefore),
     watchFiles([approvalsOf(io).path], () => void reconnectUntrusted(gateway)),
   ];
   // Earlier if a program starts or the vault is opened. Otherwise delayed, so as not to slow down the first responses.

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { watchFiles } from "./watch-files.js";
+import { statesOf, watchFiles } from "./watch-files.js";
 
 const eventually = { timeout: 20_000 };
 
@@ -24,6 +24,16 @@ test("reports a file whose folders are created after the watch started, and its 
   onChange.mockClear();
   writeFileSync(file, "2");
   await vi.waitFor(() => expect(onChange).toHaveBeenCalled(), eventually);
+});
+
+test("reports a change from before the watch, if it has the states before that", async () => {
+  const files = [join(newFolder(), "mcp.json")];
+  writeFileSync(files[0] ?? "", "read");
+  const before = statesOf(files);
+  writeFileSync(files[0] ?? "", "changed");
+  const onChange = vi.fn();
+  onTestFinished(watchFiles(files, onChange, before));
+  await vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(1), eventually);
 });
 
 test("does not report a folder that is created without the file", async () => {

@@ -10,9 +10,15 @@ const settleMs = 200;
  *
  * Polls instead of using events of the file system: these miss a changed symbolic link in the path, as Kubernetes replaces mounted
  * files, a folder that is removed and created again, and changes by another machine.
+ *
+ * @param before The states of the files before they were read, so that a change in the meantime is not missed.
  */
-export function watchFiles(files: readonly string[], onChange: () => void): () => void {
-  let known = files.map(stateAtStart);
+export function watchFiles(
+  files: readonly string[],
+  onChange: () => void,
+  before: readonly FileState[] = statesOf(files),
+): () => void {
+  let known = before;
   let isChanging = false;
   let isStopped = false;
   let timer: NodeJS.Timeout;
@@ -36,17 +42,22 @@ export function watchFiles(files: readonly string[], onChange: () => void): () =
 }
 
 /** Differs after each change of a file; undefined if it is not known, as without permission. Follows symbolic links. */
-async function stateOf(file: string): Promise<string | undefined> {
-  try {
-    return describe(await stat(file, { bigint: true }));
-  } catch (error) {
-    return absenceOf(error);
-  }
+type FileState = string | undefined;
+
+/** The states of the files now. */
+export function statesOf(files: readonly string[]): readonly FileState[] {
+  return files.map((file) => {
+    try {
+      return describe(statSync(file, { bigint: true }));
+    } catch (error) {
+      return absenceOf(error);
+    }
+  });
 }
 
-function stateAtStart(file: string): string | undefined {
+async function stateOf(file: string): Promise<FileState> {
   try {
-    return describe(statSync(file, { bigint: true }));
+    return describe(await stat(file, { bigint: true }));
   } catch (error) {
     return absenceOf(error);
   }
@@ -56,7 +67,7 @@ function describe({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join();
 }
 
-function absenceOf(error: unknown): string | undefined {
+function absenceOf(error: unknown): FileState {
   const { code } = error as NodeJS.ErrnoException;
   return code === "ENOENT" || code === "ENOTDIR" ? "missing" : undefined;
 }
