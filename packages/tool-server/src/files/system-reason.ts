@@ -1,6 +1,7 @@
-/** The reason of a failed system call, without its path. */
+/** Why a file cannot be read or written, without its path. */
 export function systemReason(error: unknown): string {
   const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return "it is not UTF-8";
   const known: Record<string, string> = {
     ENOENT: "it does not exist",
     EACCES: "permission denied",

@@ -193,6 +193,14 @@ test("[TS-D-TRUST-4] a file that is a link stays one", async () => {
   expect((await real.list()).map(({ server }) => server)).toEqual(["a", "b"]);
 });
 
+test("[TS-D-TRUST-4] a file that cannot be written is reported with the reason and advice", async () => {
+  const { write } = await createFolder();
+  const store = createApprovalStore({ path: join(await write("config", ""), "wirescope", "approvals.json") });
+  await expect(store.approve(await subject())).rejects.toMatchObject(
+    unreadable(/part of its path is not a folder \(ENOTDIR\)\. Check that its folder can be written/),
+  );
+});
+
 test("[TS-D-TRUST-4] many concurrent approvals in one process are all stored", async () => {
   const { path } = await createFolder();
   const one = await subject();

@@ -8,6 +8,7 @@ import { jsonNodeToValue, parseJsonWithPositions } from "../config/json-with-pos
 import { ToolServerError } from "../errors.js";
 import { removeLeftoversOf, writeDurably } from "../files/durable-file.js";
 import { withFileLock } from "../files/file-lock.js";
+import { systemReason } from "../files/system-reason.js";
 import type { Environment } from "../process/child-environment.js";
 import type { Approval, ApprovalKey, ApprovalSubject } from "./approval.js";
 import { checkFolder, checkOwnership, currentUser, type Exposure } from "./file-ownership.js";
@@ -118,11 +119,11 @@ async function changeFile<T>(
           reason: "this process was suspended for too long while it held the lock",
           advice: "Try again.",
         }),
-      failed: (error) => fail(path, "write", reasonOf(error), error),
+      failed: (error) => unwritable(path, error),
     });
   } catch (error) {
     if (ToolServerError.is(error)) throw error;
-    throw fail(path, "write", reasonOf(error), error);
+    throw unwritable(path, error);
   }
 }
 
@@ -140,7 +141,7 @@ async function readFile(path: string): Promise<readonly Approval[]> {
   } catch (error) {
     if (ToolServerError.is(error)) throw error;
     if (codeOf(error) === "ENOENT" && !(await isLink(path))) return [];
-    throw fail(path, "read", reasonOf(error), error);
+    throw fail(path, "read", { reason: systemReason(error), advice: "" }, error);
   }
   const approvals = parseApprovals(text);
   if ("problem" in approvals) {
@@ -179,20 +180,13 @@ function fail(path: string, action: "read" | "write", { reason, advice }: Exposu
   return new ToolServerError("APPROVALS_UNREADABLE", { problem, advice }, { cause });
 }
 
-function reasonOf(error: unknown): Exposure {
-  const code = String(codeOf(error) ?? "unknown reason");
-  return { reason: reasons[code] ?? code, advice: "" };
+function unwritable(path: string, error: unknown): ToolServerError {
+  // Creating folders in a read-only file system also fails with ENOENT.
+  const isMissing = codeOf(error) === "ENOENT";
+  const reason = isMissing ? "its folder cannot be created (ENOENT)" : systemReason(error);
+  const advice = "Check that its folder can be written, and that the file system is not read-only or full.";
+  return fail(path, "write", { reason, advice }, error);
 }
-
-const reasons: Readonly<Record<string, string>> = {
-  EACCES: "permission denied",
-  EPERM: "operation not permitted",
-  ENOENT: "part of its path does not exist",
-  ENOTDIR: "part of its path is not a folder",
-  EROFS: "the file system is read-only",
-  ENOSPC: "no space left on the device",
-  ERR_ENCODING_INVALID_ENCODED_DATA: "it is not UTF-8",
-};
 
 function codeOf(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : undefined;

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { checkOwnership } from "./file-ownership.js";
 import { defaultPolicyPath, readPolicy } from "./read-policy.js";
@@ -26,6 +28,20 @@ test("[TS-D-TRUST-8] a given policy must exist and be readable", async () => {
   await expect(readPolicy(join(path, "link.json"))).rejects.toMatchObject(unreadable(/it does not exist/));
   await mkdir(join(path, "folder"));
   await expect(readPolicy(join(path, "folder"))).rejects.toMatchObject(unreadable(/not a file/));
+});
+
+test.runIf(isPosix)("[TS-D-TRUST-8] too many open files are not a problem of the policy", async () => {
+  const { write } = await createFolder();
+  const file = await write("policy.json", '{"version": 1}');
+  const program = `
+    import { openSync } from "node:fs";
+    import { readPolicy } from ${JSON.stringify(new URL("../../dist/trust/read-policy.js", import.meta.url).href)};
+    try { for (;;) openSync("/dev/null"); } catch {}
+    await readPolicy(${JSON.stringify(file)}).catch(({ message }) => process.stdout.write(message));
+  `;
+  const limited = ["-c", 'ulimit -n 64; exec "$@"', "sh", process.execPath, "--input-type=module", "--eval", program];
+  const { stdout } = await promisify(execFile)("/bin/sh", limited);
+  expect(stdout).toMatch(/too many files are open \(EMFILE\)\. Nothing is trusted .* Raise the limit of open files/);
 });
 
 test("[TS-D-TRUST-8] problems are reported with file, line and column", async () => {

@@ -2,7 +2,8 @@ import { constants } from "node:fs";
 import { lstat, open, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ToolServerError } from "../errors.js";
-import { checkFolder, checkOwnership, currentUser, type Exposure } from "./file-ownership.js";
+import { systemReason } from "../files/system-reason.js";
+import { checkFolder, checkOwnership, currentUser } from "./file-ownership.js";
 import { parsePolicy, type TrustPolicy } from "./policy.js";
 
 /** The default policy file. */
@@ -40,10 +41,14 @@ async function readText(path: string, isOptional: boolean): Promise<string | und
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await handle.readFile());
   } catch (error) {
     if (ToolServerError.is(error)) throw error;
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown reason";
+    const { code } = error as NodeJS.ErrnoException;
     // A dangling link is a policy that is missing, not an absent one.
     if (code === "ENOENT" && isOptional && !(await exists(path))) return undefined;
-    throw fail(path, { reason: reasons[code] ?? code }, error);
+    const isLimit = code === "EMFILE" || code === "ENFILE";
+    const advice = isLimit
+      ? "Raise the limit of open files (ulimit -n, or LimitNOFILE in a systemd unit) and start again."
+      : undefined;
+    throw fail(path, { reason: systemReason(error), advice }, error);
   }
 }
 
@@ -54,9 +59,10 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-interface Unusable extends Partial<Exposure> {
+interface Unusable {
   readonly reason: string;
   readonly evidence?: string;
+  readonly advice?: string | undefined;
 }
 
 function fail(
@@ -68,10 +74,3 @@ function fail(
   const parts = { problem, evidence, advice };
   return new ToolServerError("POLICY_UNREADABLE", parts, { cause });
 }
-
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: "it does not exist",
-  ENOTDIR: "part of its path is not a folder",
-  EACCES: "permission denied",
-  ERR_ENCODING_INVALID_ENCODED_DATA: "it is not UTF-8",
-};
