@@ -1,5 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { openToolServers, trustAll } from "@wirescope/tool-server";
@@ -274,6 +275,26 @@ describe("an invalid OAuth file", () => {
     expect(stderr).not.toContain("se-cr-et");
     expect(world.authorization.count("/token")).toBe(0);
   });
+
+  test.skipIf(process.platform === "win32")(
+    "neither waits for a key file that is a pipe, nor reads a huge one",
+    async () => {
+      const world = await createLoginWorld();
+      const path = keep(world, { notes: { url: world.tool.url, clientId: "x", privateKeyFile: "key.pem" } });
+      const key = join(path, "../key.pem");
+      execFileSync("sh", ["-c", 'mkfifo "$0"', key]);
+      expect(await world.spawn(call)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("cannot read the file key.pem: it is not a regular file."),
+      });
+      rmSync(key);
+      writeFileSync(key, "");
+      truncateSync(key, 1e9);
+      expect((await world.spawn(call)).stderr).toContain(
+        "cannot read the file key.pem: it is larger than 65536 bytes.",
+      );
+    },
+  );
 
   test("rejects an OAuth file with a secret that others can read", async () => {
     const world = await createLoginWorld();

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { readBoundedFile } from "./bounded-file.js";
+import { readBoundedFile, readBoundedFileSync } from "./bounded-file.js";
 
 let folder: string;
 
@@ -13,8 +13,13 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-const codeOf = (path: string, maxBytes = 100, followLinks = true): Promise<unknown> =>
-  readBoundedFile(path, { maxBytes, followLinks }).then(String, ({ code }: NodeJS.ErrnoException) => code);
+/** The content or the error code, which are the same for a caller that cannot wait. */
+async function codeOf(path: string, maxBytes = 100, followLinks = true): Promise<unknown> {
+  const fail = ({ code }: NodeJS.ErrnoException): unknown => code;
+  const result = await readBoundedFile(path, { maxBytes, followLinks }).then(String, fail);
+  if (followLinks) expect(await (async () => readBoundedFileSync(path, maxBytes))().then(String, fail)).toBe(result);
+  return result;
+}
 
 describe("reading a bounded file", () => {
   test("returns the content up to exactly the limit, and fails beyond it", async () => {

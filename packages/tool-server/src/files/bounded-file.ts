@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
 
 /** Options for reading a file. */
@@ -33,6 +33,25 @@ export async function readBoundedFile(path: string, options: BoundedReadOptions)
     total += bytesRead;
     if (total > maxBytes) throw refusal("ERR_FILE_TOO_LARGE");
     chunks.push(buffer.subarray(0, bytesRead));
+  }
+}
+
+/** The same, for callers that cannot wait. Throws as `readBoundedFile` rejects. */
+export function readBoundedFileSync(path: string, maxBytes: number): Buffer {
+  if (!statSync(path).isFile()) throw refusal("ERR_NOT_A_FILE");
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile()) throw refusal("ERR_NOT_A_FILE");
+    if (stats.size > maxBytes) throw refusal("ERR_FILE_TOO_LARGE");
+    const buffer = Buffer.alloc(maxBytes + 1);
+    let total = 0;
+    for (let read = -1; read !== 0 && total <= maxBytes; total += read)
+      read = readSync(descriptor, buffer, total, buffer.length - total, null);
+    if (total > maxBytes) throw refusal("ERR_FILE_TOO_LARGE");
+    return buffer.subarray(0, total);
+  } finally {
+    closeSync(descriptor);
   }
 }
 

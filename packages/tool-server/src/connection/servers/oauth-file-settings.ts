@@ -1,5 +1,4 @@
 import { createPrivateKey } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { SecretCommand } from "../../config/entry.js";
 import {
@@ -10,7 +9,7 @@ import {
 } from "../../config/oauth-settings.js";
 import type { Variables } from "../../config/substitute-entry.js";
 import { ToolServerError } from "../../errors.js";
-import { type BoundedReadCode, readBoundedFile } from "../../files/bounded-file.js";
+import { type BoundedReadCode, readBoundedFile, readBoundedFileSync } from "../../files/bounded-file.js";
 import { systemReason } from "../../files/system-reason.js";
 import { type OAuthOverrides, type OwnSecretCommand, overridesOf } from "./entry-oauth.js";
 
@@ -124,11 +123,12 @@ function readKey(context: OAuthFileContext, path: string): string {
   }
 }
 
-const maxTokenBytes = 65_536;
+/** Of a token or a key. */
+const maxFileBytes = 65_536;
 
 /** The token in a file. Rejects for content that is not a token: it would be sent to a server. */
 async function readToken(context: OAuthFileContext, path: string): Promise<string> {
-  const read = readBoundedFile(resolve(context.folder, path), { maxBytes: maxTokenBytes });
+  const read = readBoundedFile(resolve(context.folder, path), { maxBytes: maxFileBytes });
   const token = await read.then(
     (bytes) => bytes.toString("utf8").trim(),
     (error: unknown) => {
@@ -146,7 +146,7 @@ function readReason(error: unknown): string {
     case "ERR_NOT_A_FILE":
       return "it is not a regular file";
     case "ERR_FILE_TOO_LARGE":
-      return `it is larger than ${maxTokenBytes} bytes`;
+      return `it is larger than ${maxFileBytes} bytes`;
     default:
       return systemReason(error);
   }
@@ -154,9 +154,9 @@ function readReason(error: unknown): string {
 
 function readText(context: OAuthFileContext, path: string): string {
   try {
-    return readFileSync(resolve(context.folder, path), "utf8");
+    return readBoundedFileSync(resolve(context.folder, path), maxFileBytes).toString("utf8");
   } catch (error) {
-    throw unusable(context, `cannot read the file ${path}: ${systemReason(error)}.`, "Correct the path.");
+    throw unusable(context, `cannot read the file ${path}: ${readReason(error)}.`, "Correct the path.");
   }
 }
 
