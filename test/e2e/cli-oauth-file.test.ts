@@ -296,6 +296,28 @@ describe("an invalid OAuth file", () => {
     },
   );
 
+  test.each([
+    [
+      "its key is of another kind than its algorithm",
+      "P-256",
+      "RS256",
+      "cannot sign with the algorithm RS256. Use ES256.",
+    ],
+    ["its algorithm is none", "P-256", "none", "cannot sign with the algorithm none. Use ES256."],
+    ["its key is of an unknown curve", "secp256k1", undefined, "is not supported. Use EC (P-256, P-384 or P-521), RSA"],
+  ])("names the key file of a client if %s", async (_, namedCurve, algorithm, words) => {
+    const world = await createLoginWorld();
+    const entry = { url: world.tool.url, clientId: "x", privateKeyFile: "key.pem", algorithm };
+    const path = keep(world, { notes: { ...entry, grant: "client-credentials" } });
+    const key = generateKeyPairSync("ec", { namedCurve }).privateKey;
+    writeFileSync(join(path, "../key.pem"), key.export({ format: "pem", type: "pkcs8" }), { mode: 0o600 });
+    const { code, stderr } = await world.run(call);
+    expect(stderr).toContain(`${path}, notes: the file key.pem must contain a private key that can be used.`);
+    expect(stderr).toContain(words);
+    expect(code).toBe(2);
+    expect(world.authorization.count("/token")).toBe(0);
+  });
+
   test("rejects an OAuth file with a secret that others can read", async () => {
     const world = await createLoginWorld();
     const entry = { url: world.tool.url, clientId: "x", clientSecret: "se-cr-et" };

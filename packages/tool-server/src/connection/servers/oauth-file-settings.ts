@@ -1,5 +1,5 @@
-import { createPrivateKey } from "node:crypto";
 import { resolve } from "node:path";
+import { type ConfiguredClient, readClientKey } from "../../auth/oauth/clients/oauth-client.js";
 import type { SecretCommand } from "../../config/entry.js";
 import {
   mapOAuthSettings,
@@ -8,7 +8,7 @@ import {
   oauthValueProblem,
 } from "../../config/oauth-settings.js";
 import type { Variables } from "../../config/substitute-entry.js";
-import { ToolServerError } from "../../errors.js";
+import { messageOf, ToolServerError } from "../../errors.js";
 import { type BoundedReadCode, readBoundedFile, readBoundedFileSync } from "../../files/bounded-file.js";
 import { systemReason } from "../../files/system-reason.js";
 import { type OAuthOverrides, type OwnSecretCommand, overridesOf } from "./entry-oauth.js";
@@ -56,11 +56,14 @@ export function overridesOfFile(
   if (privateKeyFile !== undefined && client === undefined) {
     throw unusable(context, "privateKeyFile requires clientId.", "Add clientId.");
   }
-  const privateKey = privateKeyFile === undefined ? undefined : readKey(context, privateKeyFile);
+  const signing =
+    client === undefined || privateKeyFile === undefined
+      ? client
+      : withKey(context, { ...client, keyId, algorithm }, privateKeyFile);
   return {
     ...rest,
     ...(issuer === undefined ? {} : { issuer }),
-    ...(client === undefined ? {} : { client: { ...client, privateKey, keyId, algorithm } }),
+    ...(signing === undefined ? {} : { client: signing }),
     ...(bindsTokens === undefined ? {} : { bindsTokens }),
     ...(command === undefined ? {} : { secretCommand: resolveCommand(context, command) }),
     ...grantOf(context, settings),
@@ -112,14 +115,15 @@ function grantOf(
   }
 }
 
-function readKey(context: OAuthFileContext, path: string): string {
-  const pem = readText(context, path);
+/** The client with the key in a file. Throws if it cannot sign: a later error could not name the file. */
+function withKey(context: OAuthFileContext, client: ConfiguredClient, path: string): ConfiguredClient {
+  const signing = { ...client, privateKey: readText(context, path) };
   try {
-    createPrivateKey(pem);
-    return pem;
-  } catch {
-    const problem = `the file ${path} must contain a private key in PEM (PKCS #8) without a passphrase.`;
-    throw unusable(context, problem, "Convert the key, or correct the path.");
+    readClientKey(signing);
+    return signing;
+  } catch (error) {
+    const problem = `the file ${path} must contain a private key that can be used. ${messageOf(error)}`;
+    throw unusable(context, problem, "Correct privateKeyFile, or algorithm.");
   }
 }
 

@@ -47,24 +47,33 @@ export function readClientKey({ privateKey, algorithm, keyId }: ConfiguredClient
   } catch {
     throw new TypeError("The private key of the client is not a readable PEM key. Use PKCS #8 without a passphrase.");
   }
-  const found = algorithm ?? algorithmOf(key);
-  if (found === undefined)
-    throw new TypeError(`A private key of the kind ${key.asymmetricKeyType} is not supported. Use EC, RSA or Ed25519.`);
+  const [preferred, ...others] = algorithmsOf(key);
+  if (preferred === undefined)
+    throw new TypeError(
+      "A private key of this kind is not supported. Use EC (P-256, P-384 or P-521), RSA of at least 2048 bits, or Ed25519.",
+    );
+  const found = algorithm ?? preferred;
+  if (![preferred, ...others].includes(found))
+    throw new TypeError(
+      `The private key of the client cannot sign with the algorithm ${found}. Use ${[preferred, ...others].join(", ")}.`,
+    );
   return { privateKey: key, algorithm: found, keyId };
 }
 
-function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string | undefined {
+/** The algorithms that a key can sign with, the default first. */
+function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): readonly string[] {
+  const { namedCurve = "", modulusLength = 0 } = asymmetricKeyDetails ?? {};
   switch (asymmetricKeyType) {
     case "ec":
-      return { prime256v1: "ES256", secp384r1: "ES384", secp521r1: "ES512" }[asymmetricKeyDetails?.namedCurve ?? ""];
+      return { prime256v1: ["ES256"], secp384r1: ["ES384"], secp521r1: ["ES512"] }[namedCurve] ?? [];
     case "rsa":
-      return "RS256";
+      return modulusLength < 2048 ? [] : ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"];
     case "rsa-pss":
-      return "PS256";
+      return modulusLength < 2048 ? [] : ["PS256", "PS384", "PS512"];
     case "ed25519":
-      return "EdDSA";
+      return ["EdDSA", "Ed25519"];
     default:
-      return undefined;
+      return [];
   }
 }
 
