@@ -343,6 +343,18 @@ describe("an invalid OAuth file", () => {
     expect(existsSync(join(world.folder, "ran"))).toBe(false);
   });
 
+  test.each(["status", "auth"])("%s shows the other servers if the settings of one cannot be used", async (command) => {
+    const world = await createLoginWorld();
+    const entry = { type: "http", url: world.tool.url };
+    world.configure({ notes: entry, other: entry });
+    keep(world, { notes: { url: world.tool.url, clientId: "x", privateKeyFile: "none.pem" } });
+    const { code, stdout, stderr } = await world.run([command, "--trust"]);
+    expect(stdout).toMatch(/^notes .*/m);
+    expect(stdout).toMatch(/^other .*/m);
+    expect(stdout + stderr).toContain("cannot read the file none.pem: it does not exist (ENOENT)");
+    expect(code).toBe(1);
+  });
+
   test("rejects a missing OAuth file that an option names", async () => {
     const world = await createLoginWorld();
     const env = { WIRESCOPE_OAUTH_FILE: join(world.folder, "none.json") };

@@ -6,20 +6,15 @@ import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
 
 /**
- * Reads the user's OAuth settings; the returned function looks up those of a server by name and url. `variables` replace `${NAME}`. Both
- * throw a UsageError if the file is invalid.
+ * Reads the user's OAuth settings; the returned function looks up those of a server by name and url. `variables` replace `${NAME}`. Throws
+ * a UsageError if the file is invalid. The lookup throws CONFIGURATION_UNREADABLE: it concerns one server, and the others still work.
  */
 export function readOAuthFile(io: Io, variables: Variables): (server: string, url: string) => OAuthOverrides {
   const onNote = (note: string): void => {
     io.stderr.write(`wirescope: ${printableText(note)}\n`);
   };
-  const read = asUsageError(() => readSettings(io.env, { variables, onNote }));
-  return (server, url) => asUsageError(() => read(server, url));
-}
-
-function asUsageError<T>(task: () => T): T {
   try {
-    return task();
+    return readSettings(io.env, { variables, onNote });
   } catch (error) {
     if (!ToolServerError.is(error, "CONFIGURATION_UNREADABLE")) throw error;
     throw new UsageError(error.message, { cause: error });
