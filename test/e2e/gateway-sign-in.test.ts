@@ -196,6 +196,22 @@ test("[TS-D-SIGNIN-1] asks for more permissions in the same way, and makes the c
   expect(new URL(world.opened[1] ?? "").searchParams.get("scope")).toContain("notes:write");
 });
 
+test("[TS-D-SIGNIN-1] keeps a server connected for everybody if one call needs more permissions and the user denies them", async () => {
+  let pages = 0;
+  const world = await createSignInWorld((url) => {
+    pages += 1;
+    return pages === 1 ? signIn(url) : refuse(url);
+  });
+  const client = await world.connect("legacy");
+  await client.callTool(readNote);
+  const before = world.events.length;
+  const writing = client.callTool({ name: "notes__write", arguments: { text: "bread" } });
+  await expect(writing).rejects.toThrow(/notes:write|access_denied/);
+  expect((await client.callTool(readNote)).content).toEqual(note);
+  expect(world.events.slice(before).filter(({ kind }) => kind === "server-state")).toEqual([]);
+  expect(world.opened).toHaveLength(2);
+});
+
 test("[TS-OAUTH-7] [TS-D-SIGNIN-1] asks for a new sign-in during a call when the tokens are dead", async () => {
   const world = await createSignInWorld();
   const client = await world.connect("modern");

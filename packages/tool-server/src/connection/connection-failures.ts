@@ -34,9 +34,9 @@ const endingCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCod
   "SIGN_IN_NEEDED",
 ]);
 
-/** Whether the failure concerns the connection and not only one call. */
-export function endsSession({ code }: ToolServerError): boolean {
-  return endingCodes.has(code);
+/** Whether the failure concerns the connection and not only one call. A missing scope does not: other calls may not need it. */
+export function endsSession({ code, details }: ToolServerError): boolean {
+  return endingCodes.has(code) && details.refusal?.challenge?.error !== "insufficient_scope";
 }
 
 /** Failures of the connection after which a new attempt may succeed. */
