@@ -2,6 +2,7 @@ import "./copy.css";
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Icon } from "./icon.js";
+import { visibleText } from "./visible-text.js";
 
 export interface CopyProps {
   /** The text to copy. */
@@ -32,7 +33,7 @@ export function Copy({ text, what = "", isShown }: CopyProps): VNode {
   const label = what === "" ? "Copy" : `Copy ${what}`;
   return (
     <span class="copy">
-      {isShown && <code>{text}</code>}
+      {isShown && <code>{visibleText(text)}</code>}
       <button type="button" class="copy-button" aria-label={label} title={label} onClick={copy}>
         <Icon name={result === "copied" ? "check" : "copy"} />
       </button>

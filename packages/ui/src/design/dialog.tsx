@@ -3,6 +3,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "./button.js";
 import { Icon } from "./icon.js";
+import { visibleLine } from "./visible-text.js";
 
 export interface DialogProps {
   readonly title: string;
@@ -36,7 +37,7 @@ export function Dialog({ title, children, actions, isWide, onClose }: DialogProp
       }}
     >
       <header class="dialog-header">
-        <h2 id={titleId}>{title}</h2>
+        <h2 id={titleId}>{visibleLine(title)}</h2>
         <Button kind="quiet" label="Close" onClick={onClose}>
           <Icon name="close" />
         </Button>

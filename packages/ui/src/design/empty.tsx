@@ -1,5 +1,6 @@
 import "./empty.css";
 import type { ComponentChildren, VNode } from "preact";
+import { visibleLine } from "./visible-text.js";
 
 export interface EmptyProps {
   /** What is missing, in one sentence. */
@@ -12,7 +13,7 @@ export interface EmptyProps {
 export function Empty({ title, children }: EmptyProps): VNode {
   return (
     <div class="empty">
-      <p class="empty-title">{title}</p>
+      <p class="empty-title">{visibleLine(title)}</p>
       {children !== undefined && <div class="empty-advice">{children}</div>}
     </div>
   );

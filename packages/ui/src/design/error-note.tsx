@@ -1,6 +1,7 @@
 import "./error-note.css";
 import type { ComponentChildren, VNode } from "preact";
 import { errorMessage } from "./error-message.js";
+import { visibleText } from "./visible-text.js";
 
 export interface ErrorNoteProps {
   readonly error: unknown;
@@ -12,7 +13,7 @@ export interface ErrorNoteProps {
 export function ErrorNote({ error, children }: ErrorNoteProps): VNode {
   return (
     <div class="error-note" role="alert">
-      {errorMessage(error)}
+      {visibleText(errorMessage(error))}
       {children}
     </div>
   );

@@ -12,3 +12,4 @@ export { StateMark, type Tone, ToneShape, toneOfState, wordOfState } from "./sta
 export { type Column, Table } from "./table.js";
 export { Tabs } from "./tabs.js";
 export { ShownMoment, Time } from "./time.js";
+export { visibleLine, visibleText } from "./visible-text.js";

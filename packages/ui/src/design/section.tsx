@@ -1,6 +1,7 @@
 import "./section.css";
 import type { ComponentChildren, VNode } from "preact";
 import { useId } from "preact/hooks";
+import { visibleText } from "./visible-text.js";
 
 export interface SectionProps {
   readonly title: string;
@@ -25,7 +26,7 @@ export function Section({ title, actions, children, isFlush }: SectionProps): VN
   );
 }
 
-/** Names and values in two columns. Rows without a value are omitted. */
+/** Names and values in two columns. Rows without a value are omitted. Hidden characters of strings are shown as escapes. */
 export function PropertyList({
   rows,
 }: {
@@ -37,7 +38,7 @@ export function PropertyList({
       {present.map(([name, value]) => (
         <div key={name} class="property">
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>{typeof value === "string" ? visibleText(value) : value}</dd>
         </div>
       ))}
     </dl>

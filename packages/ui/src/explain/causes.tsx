@@ -1,6 +1,6 @@
 import type { Cause, Fix } from "@wirescope/gateway/admin";
 import type { ComponentChildren, VNode } from "preact";
-import { Copy, Section } from "../design/index.js";
+import { Copy, Section, visibleText } from "../design/index.js";
 
 interface CauseListProps {
   /** The most likely first. */
@@ -19,7 +19,7 @@ export function CauseList({ causes, children }: CauseListProps): VNode | null {
         <h2>
           {first.title} <CauseCode cause={first} />
         </h2>
-        <p>{first.problem}</p>
+        <p>{visibleText(first.problem)}</p>
         <Evidence lines={first.evidence} />
         <FixText fix={first.fix} />
         {children}
@@ -31,7 +31,7 @@ export function CauseList({ causes, children }: CauseListProps): VNode | null {
               <h3>
                 {cause.title} <CauseCode cause={cause} />
               </h3>
-              <p>{cause.problem}</p>
+              <p>{visibleText(cause.problem)}</p>
               <FixText fix={cause.fix} />
             </div>
           ))}
@@ -47,7 +47,7 @@ export function Notes({ notes }: { readonly notes: readonly Cause[] }): VNode {
     <Section title="Notes">
       {notes.map(({ code, problem, fix }) => (
         <div key={code} class="cause">
-          <p>{problem}</p>
+          <p>{visibleText(problem)}</p>
           <FixText fix={fix} />
         </div>
       ))}
@@ -69,7 +69,7 @@ function Evidence({ lines }: { readonly lines: readonly string[] }): VNode | nul
   return (
     <ul class="cause-evidence">
       {lines.map((line, index) => (
-        <li key={index}>{line}</li>
+        <li key={index}>{visibleText(line)}</li>
       ))}
     </ul>
   );
@@ -81,7 +81,7 @@ function FixText({ fix }: { readonly fix: Fix | undefined }): VNode | null {
   const { advice, command, file, line, column, write } = fix;
   return (
     <div class="fix">
-      <p>{advice}</p>
+      <p>{visibleText(advice)}</p>
       {file !== "" && <Copy text={line > 0 ? `${file}:${line}:${column}` : file} what="position" isShown />}
       {write !== "" && <Copy text={write} what="text to write" isShown />}
       {command !== "" && <Copy text={command} what="command" isShown />}

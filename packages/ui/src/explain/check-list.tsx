@@ -1,6 +1,6 @@
 import { type Check, Check_Outcome } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
-import { StateMark, type Tone } from "../design/index.js";
+import { StateMark, type Tone, visibleText } from "../design/index.js";
 
 const outcomes: Readonly<Record<Check_Outcome, readonly [tone: Tone, word: string]>> = {
   [Check_Outcome.UNSPECIFIED]: ["idle", "unknown"],
@@ -21,7 +21,7 @@ export function CheckList({ checks }: { readonly checks: readonly Check[] }): VN
             <span class="check-name">{name}</span>
             <ul class="check-evidence">
               {evidence.map((line, index) => (
-                <li key={index}>{line}</li>
+                <li key={index}>{visibleText(line)}</li>
               ))}
             </ul>
           </li>

@@ -1,7 +1,7 @@
 import "./explain.css";
 import type { Server } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
-import { Button, Copy, Empty, ErrorNote, Loading, Section, StateMark } from "../design/index.js";
+import { Button, Copy, Empty, ErrorNote, Loading, Section, StateMark, visibleLine } from "../design/index.js";
 import { Link, type ViewProps } from "../shell/routing/index.js";
 import { ServerActions, serverState, whyCommand } from "../shell/server-actions/index.js";
 import { serverNamed, servers } from "../shell/store/index.js";
@@ -40,9 +40,9 @@ function Choice({ servers: all }: { readonly servers: readonly Server[] }): VNod
               const { tone, word, reason } = serverState(server);
               return (
                 <li key={server.name}>
-                  <Link to={`/explain/${encodeURIComponent(server.name)}`}>{server.name}</Link>
+                  <Link to={`/explain/${encodeURIComponent(server.name)}`}>{visibleLine(server.name)}</Link>
                   <StateMark tone={tone}>{word}</StateMark>
-                  <span class="soft">{reason}</span>
+                  <span class="soft">{visibleLine(reason ?? "", 500)}</span>
                 </li>
               );
             })}
@@ -64,7 +64,7 @@ function Diagnosis({ server }: { readonly server: Server }): VNode {
   return (
     <div class="page explain">
       <header class="explain-header">
-        <h1>Explain {name}</h1>
+        <h1>Explain {visibleLine(name)}</h1>
         <Button isSmall kind={isStarted ? undefined : "primary"} isDisabled={isRunning} onClick={run}>
           {isStarted ? "Run again" : "Run"}
         </Button>
@@ -72,11 +72,13 @@ function Diagnosis({ server }: { readonly server: Server }): VNode {
       </header>
       <div class="explain-result" aria-live="polite">
         {!isStarted && (
-          <p class="soft">“Run” checks each step of the connection to {name}, with its configured credentials.</p>
+          <p class="soft">
+            “Run” checks each step of the connection to {visibleLine(name)}, with its configured credentials.
+          </p>
         )}
-        {isRunning && <Loading what={`the next step for ${name}`} />}
+        {isRunning && <Loading what={`the next step for ${visibleLine(name)}`} />}
         {error !== undefined && <ErrorNote error={error} />}
-        {explanation?.well && <StateMark tone="ready">{name} works.</StateMark>}
+        {explanation?.well && <StateMark tone="ready">{visibleLine(name)} works.</StateMark>}
         {explanation !== undefined && (
           <CauseList causes={explanation.causes}>
             <ServerActions server={server} isExplained />

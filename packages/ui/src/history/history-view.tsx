@@ -1,9 +1,8 @@
 import "./history.css";
-import { printableText } from "@wirescope/channelz/internal/text";
 import type { TimelineChange } from "@wirescope/channelz/timeline";
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
-import { type Column, duration, Empty, Loading, Section, Table, Time } from "../design/index.js";
+import { type Column, duration, Empty, Loading, Section, Table, Time, visibleLine } from "../design/index.js";
 import { address, Link, setQuery, tableQuery, type ViewProps } from "../shell/routing/index.js";
 import { changes, chooseTime, recording, samplingCost, snapshot, timeRange } from "../shell/store/index.js";
 import { objectNames } from "./object-names.js";
@@ -27,6 +26,9 @@ interface Row {
   readonly change: TimelineChange;
   readonly name: string;
 }
+
+const maxNameLength = 120;
+const maxTextLength = 300;
 
 const kinds: Readonly<Record<TimelineChange["kind"], string>> = {
   appeared: "appeared",
@@ -61,7 +63,10 @@ const columns: readonly Column<Row>[] = [
   {
     key: "text",
     title: "Details",
-    render: ({ change }) => <span title={change.text}>{change.text}</span>,
+    render: ({ change }) => {
+      const text = visibleLine(change.text, maxTextLength);
+      return <span title={text}>{text}</span>;
+    },
     isWide: true,
   },
 ];
@@ -153,15 +158,13 @@ function Filter({ name, title, isOn }: FilterProps): VNode {
   );
 }
 
-const maxNameLength = 120;
-
 /** The newest first. */
 function rowsOf(all: readonly TimelineChange[], nameOf: (key: string) => string): readonly Row[] {
   return all
     .map((change, index) => ({
       key: `${change.timeMs} ${change.key} ${change.kind} ${index}`,
       change,
-      name: printableText(nameOf(change.key), maxNameLength),
+      name: visibleLine(nameOf(change.key), maxNameLength),
     }))
     .reverse();
 }

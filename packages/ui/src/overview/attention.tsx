@@ -2,7 +2,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Server } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { Button, Section, StateMark, Time } from "../design/index.js";
+import { Button, Section, StateMark, Time, visibleLine } from "../design/index.js";
 import { Link } from "../shell/routing/index.js";
 import { finalExpiryMs, ServerActions, serverState } from "../shell/server-actions/index.js";
 import { shownTimeMs } from "../shell/store/index.js";
@@ -70,7 +70,7 @@ function FailingServer({ server }: { readonly server: Server }): VNode {
   return (
     <li>
       <ServerName server={server} />
-      <p class="attention-reason">{serverState(server).reason}</p>
+      <p class="attention-reason">{visibleLine(serverState(server).reason ?? "", 500)}</p>
       <ServerActions server={server} />
     </li>
   );
@@ -82,7 +82,7 @@ function ServerName({ server }: { readonly server: Server }): VNode {
   return (
     <div class="attention-name">
       <Link to={`/servers/${encodeURIComponent(server.name)}`} inPanel>
-        {server.name}
+        {visibleLine(server.name)}
       </Link>
       <StateMark tone={tone}>{word}</StateMark>
       {beginTime && (

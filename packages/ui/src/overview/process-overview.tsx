@@ -9,6 +9,7 @@ import {
   StateMark,
   Table,
   toneOfState,
+  visibleLine,
   wordOfState,
 } from "../design/index.js";
 import { validityOf } from "../object-model/index.js";
@@ -36,7 +37,7 @@ const columns: readonly Column<Problem>[] = [
   {
     key: "name",
     title: "Name",
-    render: ({ object }) => object.target || object.name,
+    render: ({ object }) => visibleLine(object.target || object.name),
     sortValue: ({ object }) => object.name,
   },
   {

@@ -1,5 +1,6 @@
 import type { ObjectKey, Snapshot, SnapshotObject } from "@wirescope/channelz/timeline";
 import type { Tone } from "../design/index.js";
+import { visibleLine } from "../design/visible-text.js";
 
 /** An object that needs attention, and why. */
 export interface Problem {
@@ -21,6 +22,9 @@ export interface ProcessSummary {
   readonly topKeys: readonly ObjectKey[];
   readonly problems: readonly Problem[];
 }
+
+/** Peers may send megabytes. */
+const maxReasonLength = 1000;
 
 /** Summarizes the objects of a process. */
 export function summarizeProcess({ objects }: Snapshot): ProcessSummary {
@@ -55,5 +59,6 @@ function problemsOf(object: SnapshotObject): readonly Problem[] {
 function lastReason(object: SnapshotObject): string {
   const events = object.kind === "socket" ? [] : (object.message?.data?.trace?.events ?? []);
   const warning = events.findLast(({ severity }) => severity >= 2) ?? events.at(-1);
-  return warning?.description ?? "The channel cannot connect. Its trace has no reason.";
+  if (warning === undefined) return "The channel cannot connect. Its trace has no reason.";
+  return visibleLine(warning.description, maxReasonLength);
 }

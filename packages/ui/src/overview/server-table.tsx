@@ -1,7 +1,17 @@
 import { ConnectivityState, type Server } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
-import { type Column, Copy, duration, Empty, Section, Sparkline, StateMark, Table } from "../design/index.js";
+import {
+  type Column,
+  Copy,
+  duration,
+  Empty,
+  Section,
+  Sparkline,
+  StateMark,
+  Table,
+  visibleLine,
+} from "../design/index.js";
 import { address, openPanel, tableQuery } from "../shell/routing/index.js";
 import { authenticationText, serverState } from "../shell/server-actions/index.js";
 import { callStatistics, type ServerStatistics } from "../shell/store/index.js";
@@ -18,8 +28,8 @@ const columns: readonly Column<Row>[] = [
     key: "name",
     title: "Server",
     render: ({ server }) => (
-      <span class="server-name" title={server.name}>
-        {server.name}
+      <span class="server-name" title={visibleLine(server.name)}>
+        {visibleLine(server.name)}
       </span>
     ),
     sortValue: ({ server }) => server.name,
@@ -88,7 +98,7 @@ const columns: readonly Column<Row>[] = [
     render: ({ server, calls }) => (
       <Sparkline
         values={calls?.points.map((point) => point.calls) ?? []}
-        label={`Calls to ${server.name} over the last 5 minutes`}
+        label={`Calls to ${visibleLine(server.name)} over the last 5 minutes`}
       />
     ),
     priority: 3,

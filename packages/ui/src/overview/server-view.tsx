@@ -4,7 +4,18 @@ import { objectKey } from "@wirescope/channelz/timeline";
 import { type Server, Transport } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
-import { Copy, duration, Empty, Loading, PropertyList, Sparkline, StateMark, Time } from "../design/index.js";
+import {
+  Copy,
+  duration,
+  Empty,
+  Loading,
+  PropertyList,
+  Sparkline,
+  StateMark,
+  Time,
+  visibleLine,
+  visibleText,
+} from "../design/index.js";
 import { Link, type ViewProps } from "../shell/routing/index.js";
 import { ServerActions, serverState } from "../shell/server-actions/index.js";
 import { callStatistics, shownServers, snapshot, watchCallStatistics } from "../shell/store/index.js";
@@ -12,6 +23,7 @@ import { AuthenticationText } from "./authentication.js";
 import { percent, perSecond } from "./number-text.js";
 
 const maxEvents = 12;
+const maxEventLength = 1000;
 
 const transports: Readonly<Record<Transport, string>> = {
   [Transport.UNSPECIFIED]: "unknown",
@@ -38,10 +50,10 @@ export function ServerView({ params }: ViewProps): VNode {
   return (
     <div class="server-view">
       <h1>
-        {name}
+        {visibleLine(name)}
         <StateMark tone={tone}>{word}</StateMark>
       </h1>
-      {reason !== undefined && <p>{server.failure?.message || reason}</p>}
+      {reason !== undefined && <p>{visibleText(server.failure?.message || reason)}</p>}
       <ServerActions server={server} isComplete />
       <PropertyList rows={rowsOf(server)} />
       <CallNumbers name={name} />
@@ -61,7 +73,7 @@ function rowsOf(server: Server): readonly (readonly [string, VNode | string | fa
     ["Account", oauth?.account],
     ["Scopes", oauth?.scopes.join(", ")],
     ["Token", oauth?.obtainTime && <TokenText obtainedMs={timestampMs(oauth.obtainTime)} type={oauth.tokenType} />],
-    ["Software", [server.serverName, server.serverVersion].filter(Boolean).join(" ")],
+    ["Software", visibleLine([server.serverName, server.serverVersion].filter(Boolean).join(" "))],
     ["Protocol", server.protocolVersion],
     [
       "Tools",
@@ -100,7 +112,7 @@ function CallNumbers({ name }: { readonly name: string }): VNode | null {
               values={calls.points.map((point) => point.calls)}
               width={280}
               height={36}
-              label={`Calls to ${name} over the last 5 minutes`}
+              label={`Calls to ${visibleLine(name)} over the last 5 minutes`}
             />,
           ],
         ]}
@@ -124,7 +136,7 @@ function RecentEvents({ server }: { readonly server: Server }): VNode | null {
           .map(({ timestamp, description }, index) => (
             <li key={`${timestamp?.seconds}.${timestamp?.nanos} ${index}`}>
               <Time ms={timestamp === undefined ? 0 : timestampMs(timestamp)} />
-              <span>{description}</span>
+              <span>{visibleLine(description, maxEventLength)}</span>
             </li>
           ))}
       </ol>

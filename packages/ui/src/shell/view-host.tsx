@@ -1,6 +1,6 @@
 import type { ComponentType, VNode } from "preact";
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";
-import { Button, Empty, ErrorNote, Loading } from "../design/index.js";
+import { Button, Empty, ErrorNote, Loading, visibleLine } from "../design/index.js";
 import { Link, type ViewProps } from "./routing/index.js";
 import { findView, type ViewDefinition } from "./views.js";
 
@@ -23,7 +23,7 @@ export function ViewHost({ url, isPanel }: { readonly url: string; readonly isPa
   }, [view]);
   const title = found === undefined ? "" : `${[found.view.title, ...Object.values(found.params)].join(" ")} · `;
   useEffect(() => {
-    if (!isPanel) document.title = `${title}Wirescope`;
+    if (!isPanel) document.title = visibleLine(`${title}Wirescope`);
   }, [title, isPanel]);
 
   if (found === undefined || view === undefined) {

@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Field } from "../design/index.js";
+import { visibleLine } from "../design/visible-text.js";
 import { completeArgument, type RpcObject } from "../shell/mcp/index.js";
-import { visibleLine } from "./result/visible-text.js";
 
 export interface CompletedFieldProps {
   readonly name: string;

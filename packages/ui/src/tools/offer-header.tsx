@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { Button, Copy } from "../design/index.js";
+import { visibleLine, visibleText } from "../design/visible-text.js";
 import { type Offer, objectOf } from "../shell/mcp/index.js";
-import { visibleLine, visibleText } from "./result/visible-text.js";
 
 const shortLength = 600;
 const maxLength = 20_000;

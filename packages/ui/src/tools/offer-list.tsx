@@ -2,11 +2,11 @@ import { ConnectivityState } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { Empty, SearchField } from "../design/index.js";
+import { visibleLine } from "../design/visible-text.js";
 import { groupByServer, type Offer, searchOffers } from "../shell/mcp/index.js";
 import { address, Link, setQuery } from "../shell/routing/index.js";
 import { servers } from "../shell/store/index.js";
 import { offerAddress } from "./offer-address.js";
-import { visibleLine } from "./result/visible-text.js";
 
 const maxShown = 400;
 

@@ -1,11 +1,11 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { Button, Copy } from "../design/index.js";
+import { visibleLine, visibleText } from "../design/visible-text.js";
 import { type Offer, objectOf, type Run, runs, startRun } from "../shell/mcp/index.js";
 import { commandLine } from "./command-line.js";
 import { CompletedField } from "./completed-field.js";
 import { OfferHeader } from "./offer-header.js";
-import { visibleLine, visibleText } from "./result/visible-text.js";
 import { RunView } from "./run-view.js";
 
 const maxArguments = 100;

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
+import { visibleLine } from "../design/visible-text.js";
 import { contentBlocks } from "./result/content-blocks.js";
 import { Blocks } from "./result/result-view.js";
-import { visibleLine } from "./result/visible-text.js";
 
 /** Messages of a prompt or of a sampling request, with their roles. */
 export function PromptMessages({ messages }: { readonly messages: unknown }): VNode {

@@ -1,10 +1,10 @@
 import type { VNode } from "preact";
 import { Button, Copy, duration, Empty, Section, Time } from "../design/index.js";
+import { visibleLine } from "../design/visible-text.js";
 import { forgetRuns, type Run, runs, startRun } from "../shell/mcp/index.js";
 import { Link, navigate } from "../shell/routing/index.js";
 import { commandLine } from "./command-line.js";
 import { offerAddress } from "./offer-address.js";
-import { visibleLine } from "./result/visible-text.js";
 import { RunState, RunView } from "./run-view.js";
 
 /** The runs in this tab, the latest first. */

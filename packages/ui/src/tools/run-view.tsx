@@ -2,12 +2,12 @@ import "./run-view.css";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Button, duration, ErrorNote, StateMark, Time, type Tone } from "../design/index.js";
+import { visibleLine } from "../design/visible-text.js";
 import { cancelRun, inputRequests, type Run } from "../shell/mcp/index.js";
 import { showInputRequest } from "./input-request-dialog.js";
 import { PromptMessages } from "./prompt-messages.js";
 import { contentBlocks } from "./result/content-blocks.js";
 import { Blocks, ToolResult } from "./result/result-view.js";
-import { visibleLine } from "./result/visible-text.js";
 
 export interface RunViewProps {
   readonly run: Run;

@@ -2,6 +2,7 @@ import "./tools-view.css";
 import type { VNode } from "preact";
 import { useCallback, useEffect, useMemo } from "preact/hooks";
 import { Empty, ErrorNote, Loading, Tabs } from "../design/index.js";
+import { visibleLine } from "../design/visible-text.js";
 import { type Offer, type OfferKind, offers, offersFailure, runs, watchOffers } from "../shell/mcp/index.js";
 import { Link, navigate, type ViewProps } from "../shell/routing/index.js";
 import { type Command, useCommands } from "../shell/store/index.js";
@@ -10,7 +11,6 @@ import { offerAddress } from "./offer-address.js";
 import { OfferList } from "./offer-list.js";
 import { PromptDetail } from "./prompt-detail.js";
 import { ResourceDetail, unlistedResource } from "./resource-detail.js";
-import { visibleLine } from "./result/visible-text.js";
 import { RunHistory } from "./run-history.js";
 import { ToolDetail } from "./tool-detail.js";
 

@@ -2,6 +2,7 @@ import "./palette.css";
 import { effect } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { visibleLine } from "../../design/index.js";
 import { type Command, commandSources } from "../store/index.js";
 import { isPaletteOpen } from "./palette-state.js";
 import { rankCommands } from "./rank-commands.js";
@@ -97,8 +98,8 @@ export function Palette(): VNode {
             onPointerMove={() => setIndex(position)}
             onClick={() => run(command)}
           >
-            <span class="palette-title">{command.title}</span>
-            {command.detail !== undefined && <span class="palette-detail">{command.detail}</span>}
+            <span class="palette-title">{visibleLine(command.title)}</span>
+            {command.detail !== undefined && <span class="palette-detail">{visibleLine(command.detail)}</span>}
             <span class="palette-group">{command.key === undefined ? command.group : <kbd>{command.key}</kbd>}</span>
           </div>
         ))}

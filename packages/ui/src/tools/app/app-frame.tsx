@@ -2,6 +2,7 @@ import "./app-frame.css";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ErrorNote, Loading } from "../../design/index.js";
+import { visibleLine } from "../../design/visible-text.js";
 import {
   type AppDocument,
   endOfRun,
@@ -12,7 +13,6 @@ import {
   readApp,
   startRun,
 } from "../../shell/mcp/index.js";
-import { visibleLine } from "../result/visible-text.js";
 import { parseWebUrl } from "../web-url.js";
 import { type AppBridge, createAppBridge } from "./app-bridge.js";
 import { type AppRequest, AppRequestNote } from "./app-request-note.js";

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Button } from "../../design/index.js";
-import { visibleLine, visibleText } from "../result/visible-text.js";
+import { visibleLine, visibleText } from "../../design/visible-text.js";
 
 /** A request from an app that waits for the user's permission. */
 export interface AppRequest {

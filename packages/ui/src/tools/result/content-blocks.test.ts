@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { visibleLine, visibleText } from "../../design/visible-text.js";
 import { contentBlock, contentBlocks, resultView } from "./content-blocks.js";
-import { visibleLine, visibleText } from "./visible-text.js";
 
 describe("content of a result", () => {
   test("text is shown as it is, and JSON is indented", () => {

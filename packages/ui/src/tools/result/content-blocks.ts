@@ -1,4 +1,4 @@
-import { visibleLine, visibleText } from "./visible-text.js";
+import { visibleLine, visibleText } from "../../design/visible-text.js";
 
 /** Text that may be truncated when it is shown. */
 export interface ShownText {

@@ -2,10 +2,10 @@ import "./result-view.css";
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Button, Copy, Tabs } from "../../design/index.js";
+import { visibleLine } from "../../design/visible-text.js";
 import type { RpcObject } from "../../shell/mcp/index.js";
 import { Link } from "../../shell/routing/index.js";
 import { type ContentBlock, formatBytes, resultView, type ShownText } from "./content-blocks.js";
-import { visibleLine } from "./visible-text.js";
 
 /** The result of a tool: its content, its structured data, and the whole as JSON. */
 export function ToolResult({ result }: { readonly result: RpcObject }): VNode {

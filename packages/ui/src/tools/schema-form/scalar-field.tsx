@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { Field } from "../../design/index.js";
-import { visibleLine, visibleText } from "../result/visible-text.js";
+import { visibleLine, visibleText } from "../../design/visible-text.js";
 import type { FormProblem } from "./draft.js";
 import type { FormNode } from "./form-node.js";
 import type { NodeProps } from "./node-props.js";

@@ -2,7 +2,7 @@ import "./schema-form.css";
 import type { VNode } from "preact";
 import { useId } from "preact/hooks";
 import { Button, Field } from "../../design/index.js";
-import { visibleLine, visibleText } from "../result/visible-text.js";
+import { visibleLine, visibleText } from "../../design/visible-text.js";
 import { type Draft, escapeStep, type FormProblem, isVariantDraft } from "./draft.js";
 import { initialDraft } from "./draft-of.js";
 import type { FormNode, NodeOf } from "./form-node.js";
