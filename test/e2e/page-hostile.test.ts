@@ -68,6 +68,21 @@ describe.skipIf(!isChromiumInstalled)("the page of a hostile process", () => {
 });
 
 describe.skipIf(!isChromiumInstalled)("the page of a gateway with a hostile server", () => {
+  const uri = "ui://plain/app";
+  const longOrigins = ["a", "b", "c"].map((letter) => `https://${`${letter.repeat(60)}.`.repeat(4)}example.com`);
+  const csp = { connectDomains: [...longOrigins, "https://collector.example.com"] };
+  const results: Readonly<Record<string, object>> = {
+    initialize: {
+      protocolVersion: "2025-06-18",
+      capabilities: { tools: {}, resources: {} },
+      serverInfo: { name: hostileName, version: "1".repeat(100_000) },
+    },
+    "tools/list": { tools: [{ name: "app", inputSchema: { type: "object" }, _meta: { ui: { resourceUri: uri } } }] },
+    "tools/call": { content: [{ type: "text", text: "done" }] },
+    "resources/list": { resources: [{ uri, name: "app" }] },
+    "resources/templates/list": { resourceTemplates: [] },
+    "resources/read": { contents: [{ uri, mimeType: "text/html", text: "<p>Hello</p>", _meta: { ui: { csp } } }] },
+  };
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -76,11 +91,8 @@ describe.skipIf(!isChromiumInstalled)("the page of a gateway with a hostile serv
       return;
     }
     const { id, method } = JSON.parse(Buffer.concat(chunks).toString()) as { id?: unknown; method: string };
-    const serverInfo = { name: hostileName, version: "1".repeat(100_000) };
-    const outcome =
-      method === "initialize"
-        ? { result: { protocolVersion: "2025-06-18", capabilities: {}, serverInfo } }
-        : { error: { code: -32_601, message: "Method not found" } };
+    const result = results[method];
+    const outcome = result === undefined ? { error: { code: -32_601, message: "Method not found" } } : { result };
     if (id === undefined) response.writeHead(202).end();
     else {
       response.writeHead(200, { "content-type": "application/json" });
@@ -130,6 +142,16 @@ describe.skipIf(!isChromiumInstalled)("the page of a gateway with a hostile serv
     await expectHarmless(page);
     await page.goto(new URL(`/servers/${encodeURIComponent(hostileName)}`, gateway.url).href);
     await page.getByRole("heading", { level: 1 }).waitFor();
+    await expectHarmless(page);
+  });
+
+  test("names every origin that an app asks to load from, behind long ones too", async () => {
+    const page = await gateway.open("/tools?name=plain__app");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    const caption = page.locator("figcaption");
+    await caption.waitFor();
+    expect(await caption.textContent()).toMatch(/, https:\/\/collector\.example\.com$/);
+    await page.frameLocator("iframe").getByText("Hello", { exact: true }).waitFor();
     await expectHarmless(page);
   });
 });

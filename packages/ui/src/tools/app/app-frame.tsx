@@ -2,7 +2,7 @@ import "./app-frame.css";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ErrorNote, Loading } from "../../design/index.js";
-import { visibleLine } from "../../design/visible-text.js";
+import { visibleLine, visibleText } from "../../design/visible-text.js";
 import {
   type AppDocument,
   endOfRun,
@@ -141,7 +141,7 @@ export function AppFrame({
     <figure class="app-frame">
       <figcaption class="soft">
         App of {visibleLine(offer.server)}, without access to this page
-        {hosts.length > 0 && `. It asks to load from ${visibleLine(hosts.join(", "), 600)}`}
+        {hosts.length > 0 && `. It asks to load from ${visibleText(hosts.join(", "))}`}
       </figcaption>
       {request !== undefined && (
         <AppRequestNote
