@@ -154,4 +154,24 @@ describe.skipIf(!isChromiumInstalled)("the page of a gateway with a hostile serv
     await page.frameLocator("iframe").getByText("Hello", { exact: true }).waitFor();
     await expectHarmless(page);
   });
+
+  test("says that the gateway did not respond if an action fails because the connection is lost", async () => {
+    const page = await gateway.open("/tools?name=plain__app");
+    gateway.expectProblems(/ERR_INTERNET_DISCONNECTED|^failed: /);
+    const run = page.getByRole("button", { name: "Run", exact: true });
+    await run.waitFor();
+    await page.context().setOffline(true);
+    // The call fails, and so does the request for the app.
+    await run.click();
+    const note =
+      "The gateway did not respond, so it is not known whether the request took effect. Wait until the page is live, look at the state, then try again.";
+    await page
+      .getByRole("region", { name: "Result" })
+      .getByRole("alert")
+      .getByText(note, { exact: true })
+      .first()
+      .waitFor();
+    await page.context().setOffline(false);
+    await page.getByText("live", { exact: true }).waitFor();
+  });
 });

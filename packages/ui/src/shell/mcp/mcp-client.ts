@@ -1,4 +1,5 @@
 import { createParser } from "eventsource-parser";
+import { gatewayFetch } from "../store/gateway-fetch.js";
 import { encodeHeaderText } from "./param-headers.js";
 
 export type RpcObject = Readonly<Record<string, unknown>>;
@@ -76,7 +77,7 @@ export function createMcpClient({ endpoint, headers, info, capabilities }: McpCl
         ...(onNotification === undefined ? {} : { progressToken: id }),
       };
       const name = params[nameFields[method] ?? ""];
-      const response = await fetch(endpoint, {
+      const response = await gatewayFetch(endpoint, {
         method: "POST",
         headers: {
           "content-type": "application/json",
