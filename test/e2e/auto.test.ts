@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Channel, connectChannelz, type Server } from "@wirescope/channelz";
@@ -21,6 +23,16 @@ function start(env: Record<string, string>, ...args: string[]): RunningProcess {
     cwd: root,
     env: { ...process.env, NODE_OPTIONS: "", ...env },
   });
+}
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
 }
 
 test("shows everything that an unmodified process serves and calls", async () => {
@@ -181,6 +193,17 @@ test("lets a process exit when its work is done, although a listener is open", a
   expect(rest).toEqual({ code: 0, stdout: "done\n" });
   expect(stderr).toMatch(/^wirescope: Channelz of process \d+ on 127\.0\.0\.1:\d+\n$/);
 });
+
+test.each(["unix:{folder}/app-{pid}.sock", "127.0.0.1:{port}"])(
+  "keeps quiet in a worker thread, because the main thread listens on %s",
+  async (address) => {
+    const WIRESCOPE_LISTEN = address.replace("{folder}", folder).replace("{port}", String(await freePort()));
+    // The options of Node, such as --import, also apply to the module of a thread.
+    const thread = `new URL("data:text/javascript,console.log('done')")`;
+    const job = start({ WIRESCOPE_LISTEN }, "-e", `new (require("node:worker_threads").Worker)(${thread})`);
+    expect(await endOf(job)).toEqual({ code: 0, stdout: "done\n", stderr: "" });
+  },
+);
 
 test("does nothing if the variable is not set", async () => {
   const job = start({ WIRESCOPE_LISTEN: "" }, "-e", "console.log('done')");

@@ -1,3 +1,4 @@
+import { isMainThread } from "node:worker_threads";
 import { type ListenTls, listenChannelz } from "@wirescope/channelz/listener";
 import { createRegistry, type Registry } from "@wirescope/channelz/registry";
 import { parseListenSetting } from "./listen-setting.js";
@@ -16,6 +17,8 @@ export interface ObservedProcess {
  * `{pid}` is the process id. `WIRESCOPE_TOKEN_FILE` contains the token that clients must send, `WIRESCOPE_CERT_FILE` and
  * `WIRESCOPE_KEY_FILE` enable TLS, and `WIRESCOPE_CLIENT_CA_FILE` mutual TLS.
  *
+ * A worker thread is observed only if the port is 0, because it needs a listener of its own.
+ *
  * Never throws: a failure is emitted as a warning that says what to do. The listener does not keep the process alive.
  */
 export async function startFromEnvironment(env: NodeJS.ProcessEnv): Promise<ObservedProcess | undefined> {
@@ -26,6 +29,11 @@ export async function startFromEnvironment(env: NodeJS.ProcessEnv): Promise<Obse
   const observation = observeProcess(registry);
   try {
     const where = parseListenSetting(setting, process.pid);
+    // Node loads this in each worker thread too, but the main thread has the address.
+    if (!isMainThread && where.port !== 0) {
+      observation.stop();
+      return undefined;
+    }
     const tokenFile = env.WIRESCOPE_TOKEN_FILE;
     const tls = tlsOf(env);
     const listener = await listenChannelz(registry, {
