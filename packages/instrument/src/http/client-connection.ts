@@ -142,6 +142,8 @@ export class ClientConnection implements ExchangeHolder {
   };
 
   readonly #onClose = guardNode((): void => {
+    // A peer that exits or is killed ends its data, which is no error of the socket.
+    if (this.#socket.readableEnded && this.#exchange?.isAwaitingResponse) this.#cause ??= "closed with calls in flight";
     // After an upgrade, the stream ended properly if the peer ended its data.
     this.#exchange?.connectionClosed(this.#cause === undefined && this.#socket.readableEnded);
     this.stop(this.#cause);

@@ -15,8 +15,8 @@ test("[CZ-SOCKET-7] [CZ-D-STATE-4] the example shows a process that serves and f
     "  IDLE -> CONNECTING",
     "  Created subchannel 4 (127.0.0.1:port)",
     "  CONNECTING -> READY",
-    "  READY -> IDLE",
-    "  IDLE -> CONNECTING",
+    "  READY -> TRANSIENT_FAILURE: closed with calls in flight",
+    "  TRANSIENT_FAILURE -> CONNECTING",
     "  CONNECTING -> READY",
     "server: 4 calls, 2 succeeded, 2 failed",
   ]);

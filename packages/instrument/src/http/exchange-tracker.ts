@@ -96,6 +96,11 @@ export class ExchangeTracker {
     return this.#counters;
   }
 
+  /** On a client: whether the response is not complete. */
+  get isAwaitingResponse(): boolean {
+    return !this.#isTunnel && !this.#hasReceivedEnd;
+  }
+
   /** On a server: a request arrived. */
   serve(socket: SocketHandle, request: IncomingMessage, response: OutgoingMessage): void {
     this.#socket = socket;

@@ -9,7 +9,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createHttpsServer, Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { connect, type Socket } from "node:net";
+import { connect, createServer as createTcpServer, type Socket } from "node:net";
 import { createRegistry, type Registry } from "@wirescope/channelz";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { certificate, listening, portOf, serverIdentity, unixPath } from "../sockets/connections.test.helper.js";
@@ -174,6 +174,37 @@ describe("channels", () => {
     await sendRequest({ host: "127.0.0.1", port: portOf(server) });
     await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("TRANSIENT_FAILURE"));
     expect(statesOf((await channelsOf(registry))[0]!).at(-1)).toBe("READY -> TRANSIENT_FAILURE: read ECONNRESET");
+  });
+
+  test.each<[string, string, (sent: ClientRequest) => void]>([
+    ["before the response", "", () => undefined],
+    ["before the response, and the client destroys the request", "", (sent) => void sent.destroy()],
+    ["within the response", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello", () => undefined],
+  ])("[CZ-D-STATE-4] shows TRANSIENT_FAILURE if the server ends the connection %s", async (_when, start, onError) => {
+    observe();
+    const server = createTcpServer((socket) => void socket.once("data", () => socket.end(start)));
+    const sent = request({ host: "127.0.0.1", port: portOf(await listening(server)) }).end();
+    sent.on("response", (response) => response.on("error", () => undefined).resume());
+    sent.on("error", () => onError(sent));
+    await new Promise((resolve) => sent.once("close", resolve));
+    await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("TRANSIENT_FAILURE"));
+    const [channel] = await channelsOf(registry);
+    expect(statesOf(channel!).at(-1)).toBe("READY -> TRANSIENT_FAILURE: closed with calls in flight");
+    expect(callsOf(channel!)).toEqual([1, 0, 1]);
+  });
+
+  test.each([
+    ["a body that ends with the connection", "HTTP/1.1 200 OK\r\n\r\nhello"],
+    ["an upgraded connection", "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n"],
+  ])("shows IDLE after the server ends %s", async (_what, response) => {
+    observe();
+    const server = createTcpServer((socket) => void socket.once("data", () => socket.end(response)));
+    const headers = { connection: "upgrade", upgrade: "echo" };
+    const sent = request({ host: "127.0.0.1", port: portOf(await listening(server)), headers }).end();
+    sent.on("response", (received) => received.resume());
+    sent.on("upgrade", (_received, socket) => void socket.resume());
+    await eventually(async () => expect(callsOf((await channelsOf(registry))[0]!)).toEqual([1, 1, 0]));
+    await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("IDLE"));
   });
 
   test("shows a failure without an address for an unknown name", async () => {
