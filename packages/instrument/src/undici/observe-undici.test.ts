@@ -162,6 +162,17 @@ describe.each(Object.entries(copies))("%s", (_name, copy) => {
     expect(statesOf(channel).join()).not.toContain("TRANSIENT_FAILURE");
   });
 
+  test("shows a target that does not speak HTTP as a failure of the target", async () => {
+    const server = createTcpServer((socket: Socket) => {
+      socket.on("error", () => {}).once("data", () => socket.write("SSH-2.0-server\r\n"));
+    });
+    await listening(server, { host: "127.0.0.1" });
+    const url = urlOf(server);
+    await expect(copy.fetch(url, { dispatcher: copy.dispatcher() })).rejects.toThrow();
+    await eventually(async () => expect(stateOf((await only()).channel)).toBe("TRANSIENT_FAILURE"));
+    expect(statesOf((await only()).channel).at(-1)).toMatch(/^READY -> TRANSIENT_FAILURE: .*HTTP/);
+  });
+
   test("shows a connection that the target resets during a request as a failure of the target", async () => {
     const server = createTcpServer((socket: Socket) => {
       socket.on("error", () => {}).once("data", () => socket.resetAndDestroy());

@@ -121,9 +121,11 @@ export class UndiciConnection {
 function isOwnAbort(error: unknown): boolean {
   if (!(error instanceof Error)) return true;
   const { code } = error as { readonly code?: unknown };
+  // Not every parser error has a code.
+  if (error.name === "HTTPParserError") return false;
   if (typeof code !== "string" || error.name === "AbortError") return true;
   if ("syscall" in error || "library" in error) return false;
-  return !/^(UND_ERR_SOCKET|HPE_|E[A-Z]+$|ERR_SSL_|ERR_TLS_|CERT_)/.test(code);
+  return !/^(UND_ERR_SOCKET|E[A-Z]+$|ERR_SSL_|ERR_TLS_|CERT_)/.test(code);
 }
 
 /** Whether the peer closed the connection properly, which is not a failure while nothing is in progress. */
