@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { openToolServers, trustAll } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
+import { startGateway } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -81,6 +82,30 @@ describe("a client in the user's OAuth file", () => {
     expect(login).toMatchObject({ code: 0, stdout: expect.stringContaining("Signed in to notes") });
     expect(login.stderr).not.toContain("a-secret-of-the-robot");
     expect(world.authorization.count("/auth")).toBe(0);
+  });
+
+  test("a running gateway uses a changed client and its key, and reports a file that it cannot use", async () => {
+    const other = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const client = (client_id: string, key: typeof publicKey) => {
+      const jwks = { keys: [key.export({ format: "jwk" })] };
+      return { ...machine, client_id, token_endpoint_auth_method: "private_key_jwt", jwks };
+    };
+    const world = await createLoginWorld({ clients: [client("before", publicKey), client("after", other.publicKey)] });
+    const use = (clientId: string, key: typeof privateKey): string => {
+      const keyFile = join(world.home, `${clientId}.pem`);
+      writeFileSync(keyFile, key.export({ format: "pem", type: "pkcs8" }), { mode: 0o600 });
+      const settings = { url: world.tool.url, grant: "client-credentials", clientId, privateKeyFile: keyFile };
+      return keep(world, { notes: settings });
+    };
+    const clientsSeen = (): Promise<unknown[]> =>
+      Promise.all([...world.tool.seen].map(async (token) => (await world.authorization.find(token))?.clientId));
+    use("before", privateKey);
+    const gateway = await startGateway(["--port", "0", "--trust", ...world.shared], { env: world.env });
+    await expect.poll(clientsSeen).toEqual(["before"]);
+    use("after", other.privateKey);
+    await expect.poll(clientsSeen).toEqual(["before", "after"]);
+    keep(world, "{");
+    await expect.poll(() => gateway.stderr).toContain("The previous configuration stays in use.");
   });
 
   test("reports a refused client without its secret", async () => {

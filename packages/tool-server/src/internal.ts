@@ -63,7 +63,7 @@ export {
   nameFieldOf,
   readEnvelope,
 } from "./connection/rpc/protocol.js";
-export { readOAuthFile } from "./connection/servers/oauth-file.js";
+export { oauthFilePath, readOAuthFile } from "./connection/servers/oauth-file.js";
 export { openEntry } from "./connection/servers/tool-servers.js";
 export { createStreamableHttpTransport } from "./connection/transports/streamable-http-transport.js";
 export { defaultLimits } from "./connection/transports/transport.js";

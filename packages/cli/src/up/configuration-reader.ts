@@ -15,7 +15,14 @@ import {
   readConfiguration,
   type Variables,
 } from "@wirescope/tool-server/config";
-import { inputPrefix, readVariables, sandboxSettings, usesInputs, usesOAuth } from "@wirescope/tool-server/internal";
+import {
+  inputPrefix,
+  oauthFilePath,
+  readVariables,
+  sandboxSettings,
+  usesInputs,
+  usesOAuth,
+} from "@wirescope/tool-server/internal";
 import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
@@ -31,9 +38,8 @@ import type { upOptions } from "./up-options.js";
 
 /** Reads the configurations of a gateway, at its start and after each change. */
 export interface ConfigurationReader {
+  /** All files that it reads, whether or not they exist: configurations, environment files, and the user's OAuth settings. */
   readonly files: readonly string[];
-  /** The environment files that variables are read from, in addition to the environment. */
-  readonly envFiles: readonly string[];
   /** Throws a UsageError with the position if a file is invalid. */
   read(): Promise<readonly GatewayConfiguration[]>;
   /** The first file that contains a server, as of the last read. */
@@ -63,8 +69,8 @@ export function createConfigurationReader(
   { secrets, extra = {}, loginCommand, onNoSandbox }: ConfigurationReaderOptions,
 ): ConfigurationReader {
   let oauth: Promise<OAuthSettings> | undefined;
-  const oauthOf = (isNeeded: boolean, variables: Variables): Promise<OAuthSettings> => {
-    if (isNeeded) oauth ??= openOAuth(values, io, secrets, loginCommand, variables);
+  const oauthOf = (isNeeded: boolean): Promise<OAuthSettings> => {
+    if (isNeeded) oauth ??= openOAuth(values, io, secrets, loginCommand);
     return oauth ?? Promise.resolve({ vault: createMemoryVault() });
   };
   const trust = trustFor(io, values.trust);
@@ -77,8 +83,7 @@ export function createConfigurationReader(
   let ignoredLines: readonly Finding[] = [];
   const envFiles = values["env-file"].map((each) => resolve(each));
   return {
-    files,
-    envFiles,
+    files: [...files, ...envFiles, oauthFilePath(io.env)],
     fileOf: (server) =>
       last.find(({ configuration }) => configuration.entries.some(({ name }) => name === server))?.configurationPath,
     toDo: (commands) => [
@@ -103,7 +108,7 @@ export function createConfigurationReader(
             trust.evaluate({ entry, configurationPath: file, pluginRoot, variables: known });
           const all: Record<string, string | undefined> = { ...variables, ...extra };
           const withInputs = configuration.entries.filter((entry) => !entry.isDisabled && usesInputs(entry));
-          const { vault, profile } = await oauthOf(withInputs.length > 0, variables);
+          const { vault, profile } = await oauthOf(withInputs.length > 0);
           const inputs = openInputValues({ configuration, file, variables: all, profile, vault, secrets, io });
           const unreadInputs = new Map<string, ToolServerError>();
           const readInputs = async (entry: Entry): Promise<void> => {
@@ -119,6 +124,7 @@ export function createConfigurationReader(
               unreadInputs.set(entry.name, error);
             });
           }
+          const hasOAuth = configuration.entries.some(usesOAuth);
           // No prompts here: servers that are not trusted are in the to-do list.
           const assertTrusted = createTrustPrompt({ file, pluginRoot, io: silentIo, trustsAll: values.trust });
           return {
@@ -139,7 +145,7 @@ export function createConfigurationReader(
             },
             ca: readPem(values.ca, "--ca"),
             sandbox,
-            oauth: await oauthOf(configuration.entries.some(usesOAuth), variables),
+            oauth: { ...(await oauthOf(hasOAuth)), overrides: hasOAuth ? readOAuthFile(io, variables) : undefined },
           };
         }),
       );
@@ -195,13 +201,11 @@ async function openOAuth(
   io: Io,
   secrets: SecretRegistry,
   loginCommand: (server: string) => string,
-  variables: Variables,
 ): Promise<OAuthSettings> {
   return {
     vault: await openVaultForServers(values.vault, io, secrets),
     profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
     allowInsecureLoopback: values["allow-insecure-loopback"],
-    overrides: readOAuthFile(io, variables),
     loginCommand,
   };
 }

@@ -139,7 +139,7 @@ async function serve(
   if (isPiped) assertNoListenOptions(values);
   const form = logForm(values, io);
   const settings = createSettingsReader(values, io, demo !== undefined);
-  const watched = [...files, settings.file, ...reader.envFiles];
+  const watched = [...reader.files, settings.file];
   const statesBefore = statesOf(watched);
   const { limits, ...read } = settings.read();
   let { tools } = read;

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
-import { type Entry, variableUses } from "@wirescope/tool-server/config";
-import { type Implementation, type Mutable, variableValue } from "@wirescope/tool-server/internal";
+import { type Entry, substituteEntry, variableUses } from "@wirescope/tool-server/config";
+import { type Implementation, type Mutable, usesOAuth, variableValue } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
@@ -126,7 +126,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
         }
         const given = Object.hasOwn(filters, name) ? filters[name] : undefined;
         const own = settingsFor(settings, name);
-        const [digest, filter] = [digestOf(entry, configured, own), JSON.stringify(given ?? null)];
+        const [digest, filter] = [digestOf(entry, configured, secrets, own), JSON.stringify(given ?? null)];
         const old = before.get(name);
         if (old === undefined) added.push(name);
         else if (old.digest !== digest || old.filter !== filter) changed.push(name);
@@ -187,13 +187,33 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
   return servers;
 }
 
-/** A digest of the entry as it is written, its errors, its settings, and the values of the variables that it uses. */
-function digestOf(entry: Entry, configured: GatewayConfiguration, settings: ServerSettings = {}): string {
+/** A digest of the entry as it is written, its errors, its settings, the user's OAuth settings, and the values of the variables that it uses. */
+function digestOf(
+  entry: Entry,
+  configured: GatewayConfiguration,
+  secrets: SecretRegistry,
+  settings: ServerSettings = {},
+): string {
   const { pluginRoot, variables, configuration } = configured;
   const written = JSON.stringify(entry.written);
   const names = variableUses(entry).map(({ variable }) => variable);
   const values = [...new Set(names)].sort().map((name) => [name, variableValue(name, variables) ?? null]);
   const errors = configuration.findings.filter(({ server, severity }) => severity === "error" && server === entry.name);
-  const parts = [written, pluginRoot, values, errors.map(({ message }) => message), settings];
+  const oauth = oauthSettingsOf(entry, configured, secrets);
+  const parts = [written, pluginRoot, values, errors.map(({ message }) => message), settings, oauth];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64");
+}
+
+/** The user's OAuth settings of an entry, with its private key; or why they cannot be used. */
+function oauthSettingsOf(entry: Entry, configured: GatewayConfiguration, secrets: SecretRegistry): unknown {
+  if (!usesOAuth(entry)) return undefined;
+  const { entry: resolved } = substituteEntry(entry, { ...configured, secrets });
+  if (resolved === undefined || !("url" in resolved)) return undefined;
+  try {
+    return configured.oauth?.overrides?.(entry.name, resolved.url);
+  } catch (error) {
+    // The connection reports it.
+    if (ToolServerError.is(error, "CONFIGURATION_UNREADABLE")) return error.message;
+    throw error;
+  }
 }
