@@ -13,6 +13,8 @@ const connectionKey: unique symbol = Symbol("wirescope.connection");
 
 interface Opened {
   [connectionKey]?: ClientConnection | undefined;
+  /** Set by Node's HTTP client after an error of the socket or of its parser. */
+  readonly _hadError?: boolean;
 }
 
 /** The connection of a socket, observed from now on. Undefined if the socket or the channel is closed. */
@@ -144,6 +146,8 @@ export class ClientConnection implements ExchangeHolder {
   readonly #onClose = guardNode((): void => {
     // A peer that exits or is killed ends its data, which is no error of the socket.
     if (this.#socket.readableEnded && this.#exchange?.isAwaitingResponse) this.#cause ??= "closed with calls in flight";
+    // Node destroys the socket without an error if it cannot parse the response.
+    if (!this.#isAbandoned && this.#socket._hadError === true) this.#cause ??= "the response is not valid HTTP";
     // After an upgrade, the stream ended properly if the peer ended its data.
     this.#exchange?.connectionClosed(this.#cause === undefined && this.#socket.readableEnded);
     this.stop(this.#cause);

@@ -193,6 +193,31 @@ describe("channels", () => {
     expect(callsOf(channel!)).toEqual([1, 0, 1]);
   });
 
+  test("[CZ-D-STATE-4] shows TRANSIENT_FAILURE if the server does not speak HTTP", async () => {
+    observe();
+    const server = createTcpServer((socket) => void socket.once("data", () => socket.write("SSH-2.0-server\r\n")));
+    const sent = request({ host: "127.0.0.1", port: portOf(await listening(server)) }).end();
+    await new Promise((resolve) => sent.once("error", resolve));
+    await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("TRANSIENT_FAILURE"));
+    const [channel] = await channelsOf(registry);
+    expect(statesOf(channel!).at(-1)).toBe("READY -> TRANSIENT_FAILURE: the response is not valid HTTP");
+    expect(callsOf(channel!)).toEqual([1, 0, 1]);
+  });
+
+  test.each<[string, (sent: ClientRequest, agent: Agent) => unknown]>([
+    ["socket", (sent) => sent.socket?.destroy()],
+    ["agent", (_sent, agent) => agent.destroy()],
+  ])("shows IDLE if the application destroys the %s of a call in flight", async (_what, destroy) => {
+    observe();
+    const port = portOf(await listening(createTcpServer((socket) => void socket.resume())));
+    const agent = keepAlive();
+    const sent = request({ host: "127.0.0.1", port, agent });
+    sent.on("error", () => {}).end();
+    await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("READY"));
+    destroy(sent, agent);
+    await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("IDLE"));
+  });
+
   test.each([
     ["a body that ends with the connection", "HTTP/1.1 200 OK\r\n\r\nhello"],
     ["an upgraded connection", "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n"],
