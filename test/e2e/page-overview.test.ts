@@ -514,7 +514,7 @@ describe.skipIf(!isChromiumInstalled)("the overview of a server that dies", () =
     onTestFinished(() => writeFileSync(file, text));
     const entry = { type: "http", url: "http://127.0.0.1:9/mcp" };
     writeFileSync(file, JSON.stringify({ mcpServers: { ...JSON.parse(text).mcpServers, [name]: entry } }));
-    await rowOf(page, name).waitFor();
+    await rowOf(page, `${name.slice(0, 200)}…`).waitFor();
     await page.goto(new URL(`/servers/${name}`, gateway.url).href);
     await page.getByText("not reachable", { exact: true }).waitFor();
     const overflow = await page.evaluate(() => {

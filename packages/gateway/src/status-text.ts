@@ -81,8 +81,9 @@ export function authText(
   return signInCodes.has(failure?.code) ? (summary ?? "-") : "-";
 }
 
-/** The status of a server in two or three words: connected, or why not. */
+/** The status of a server in two or three words: connected, or why it does not work. */
 export function statusText(state: string, failure: StatusFailure | undefined): string {
+  if (state === "READY" && failure !== undefined) return "tools unavailable";
   const isFailing = failure !== undefined && (state === "TRANSIENT_FAILURE" || state === "IDLE");
   return isFailing ? reasonText(failure) : stateText(state);
 }

@@ -89,7 +89,7 @@ async function watch(admin: ServerAdmin, screen: Screen, isJson: boolean, interv
 
 /** A server that was not used yet counts as working. */
 function isWell({ state, failure }: ServerReport): boolean {
-  return state === "READY" || (state === "IDLE" && failure === undefined);
+  return failure === undefined && (state === "READY" || state === "IDLE");
 }
 
 function codeOf({ servers, reloadFailure }: ServerStatuses): number {

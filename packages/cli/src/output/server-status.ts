@@ -13,6 +13,6 @@ export function statusText({ state, failure }: Status): string {
 
 /** The colour of that status. */
 export function statusPaint({ state, failure }: Status, palette: Palette): Paint {
-  if (state === "READY") return palette.good;
+  if (state === "READY" && failure === undefined) return palette.good;
   return state === "TRANSIENT_FAILURE" || failure !== undefined ? palette.bad : palette.plain;
 }

@@ -353,7 +353,7 @@ async function settled(gateway: Gateway, maxMs: number): Promise<void> {
   const deadline = Date.now() + maxMs;
   const isOpen = (): boolean =>
     gateway.servers().some(({ state, failure, tools }) => {
-      if (state === "READY") return tools === undefined;
+      if (state === "READY") return tools === undefined && failure === undefined;
       return state === "CONNECTING" || (state === "IDLE" && failure === undefined);
     });
   while (isOpen() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));

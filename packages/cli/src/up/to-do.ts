@@ -19,8 +19,8 @@ export function toDoOf(
   commands: ServerCommands,
   signInOf: (server: string) => string,
 ): ToDo[] {
-  return servers.flatMap(({ name, failure, state }): ToDo[] => {
-    if (failure === undefined || state === "READY") return [];
+  return servers.flatMap(({ name, failure }): ToDo[] => {
+    if (failure === undefined) return [];
     switch (failure.code) {
       case "NOT_TRUSTED":
         return [{ server: name, problem: "pending approval", command: commands.about("trust", name) }];

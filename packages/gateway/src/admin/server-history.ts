@@ -74,6 +74,7 @@ export function createServerHistory(options: ServerHistoryOptions): ServerHistor
     "server-state": recordSoon,
     reloaded: recordSoon,
     "list-changed": recordSoon,
+    omitted: recordSoon,
     "sign-in-changed": recordSoon,
   });
   const sweep = setInterval(record, sweepMs).unref();

@@ -75,6 +75,7 @@ export function createChanges(events: Pick<GatewayEvents, "subscribe">): Changes
       "server-state": notifySoon,
       reloaded: notifySoon,
       "list-changed": notifySoon,
+      omitted: notifySoon,
       "sign-in-changed": notifySoon,
     });
     stop = () => {

@@ -38,8 +38,9 @@ export async function findOffered<Kind extends keyof Kinds>(
   const unavailable = candidates.find((server) => server[kind].cached === undefined)?.status();
   const title = kind === "tools" ? "Tool" : "Prompt";
   if (unavailable !== undefined) {
-    const { failure } = unavailable;
-    const state = failure === undefined ? "has not connected yet. Try again later." : `is down: ${failure.message}`;
+    const { failure, state: connectivity } = unavailable;
+    const fails = connectivity === "READY" ? `cannot list its ${kind}` : "is down";
+    const state = failure === undefined ? "has not connected yet. Try again later." : `${fails}: ${failure.message}`;
     const message = `${title} ${plain(name)} is unavailable because server ${plain(unavailable.name)} ${state}`;
     throw new RpcError(rpcCodes.failed, message, {
       data: { reason: unavailable.failure?.code ?? "SERVER_UNAVAILABLE", server: unavailable.name },

@@ -40,7 +40,7 @@ export function unavailableText(servers: readonly GatewayServer[]): string | und
   return [
     "## Currently unavailable",
     "",
-    `These servers are not connected, so their tools are missing. The resource ${statusUri} has the current state.`,
+    `These servers do not work, so their tools are missing. The resource ${statusUri} has the current state.`,
     "",
     ...lines,
   ].join("\n");
@@ -49,7 +49,7 @@ export function unavailableText(servers: readonly GatewayServer[]): string | und
 function availabilityOf(server: GatewayServer): "connected" | "connecting" | "failing" {
   const { state, failure } = server.status();
   // A server that failed is still failing while it reconnects.
-  if (state === "READY") return "connected";
+  if (state === "READY" && failure === undefined) return "connected";
   return failure === undefined ? "connecting" : "failing";
 }
 

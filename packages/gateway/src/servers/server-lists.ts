@@ -34,6 +34,8 @@ export interface ServerLists {
   reload(): void;
   /** The server has disconnected. */
   clear(): void;
+  /** Leaves no timer behind. */
+  close(): void;
 }
 
 export interface ServerListsOptions {
@@ -48,10 +50,14 @@ export interface ServerListsOptions {
   readonly open: () => Promise<Connection>;
   /** The server, or some of its tools, are omitted from a list. Called once for each reason, until the list is complete. */
   readonly onOmitted: (method: string, reason: string) => void;
+  /** The tools of a connected server could not be listed, or are listed again: then without a reason. */
+  readonly onToolsListed: (failure?: unknown) => void;
 }
 
 /** Time limit to load a list, no matter how long a client waits for it. */
 const loadMs = 60_000;
+/** Until tools that could not be listed are loaded again, although no client lists them, in milliseconds. */
+const retryMs = 10_000;
 /** Maximum distinct reasons that are reported until a list is complete again. */
 const maxReasons = 16;
 
@@ -60,6 +66,15 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
   let { filter } = options;
   let isOffered = createToolFilter(filter);
   let idlePatterns: readonly string[] = [];
+  let cancelRetry = (): void => {};
+  let isClosed = false;
+
+  const onToolsFailed = (failure: unknown): void => {
+    options.onToolsListed(failure);
+    cancelRetry();
+    if (isClosed) return;
+    cancelRetry = clock.after(retryMs, () => void tools.get());
+  };
 
   const onChanged = (kind: ListKind): void =>
     events.emit({ kind: "list-changed", list: kind === "templates" || kind === "skills" ? "resources" : kind });
@@ -95,7 +110,11 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
         // It reconnects by itself, which loads its lists: a client must not wait for that.
         if (connection.state === "TRANSIENT_FAILURE") throw new Error("The connection failed.");
         const { items, ttlMs } = await fetchList(connection, kind, loadMs);
-        if (kind === "tools") checkPatterns(items.map((item) => String(item.name)));
+        if (kind === "tools") {
+          checkPatterns(items.map((item) => String(item.name)));
+          cancelRetry();
+          options.onToolsListed();
+        }
         const unusable: string[] = [];
         const offered = items.flatMap((item) => offer(item, unusable) ?? []);
         if (unusable.length === 0) reported.clear();
@@ -108,7 +127,10 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
           omit(`no response in ${describeDuration(limits.listMs)}; it will be added once it responds.`);
           // The reason for a failed connection is reported with its state, and not again for each list.
         } else if (connection?.state !== "READY") omit("not connected; it will be added once it connects.");
-        else omit(error instanceof Error ? error.message : String(error));
+        else {
+          if (kind === "tools") onToolsFailed(error);
+          omit(error instanceof Error ? error.message : String(error));
+        }
       },
     });
   };
@@ -144,7 +166,12 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
       for (const list of Object.values(lists)) void list.get();
     },
     clear() {
+      cancelRetry();
       for (const list of Object.values(lists)) list.clear();
+    },
+    close() {
+      isClosed = true;
+      cancelRetry();
     },
   };
 }

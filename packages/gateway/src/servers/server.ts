@@ -46,7 +46,7 @@ export interface ServerStatus {
   /** How it authenticates, in one line. */
   readonly credential: string | undefined;
   readonly authentication: CredentialDescription | undefined;
-  /** The last failure; undefined if it has not failed since it last connected. */
+  /** The last failure; undefined if it has not failed since it last connected. While it is connected: why its tools cannot be listed. */
   readonly failure: ServerFailure | undefined;
   /** How many tools it offers through the gateway; undefined if that is not known. */
   readonly tools: number | undefined;
@@ -205,6 +205,12 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     failure = { code: error?.code, message, error, at, since: failure?.since ?? at };
   };
 
+  const onToolsListed = (error?: unknown): void => {
+    if (connection?.state !== "READY") return;
+    if (error === undefined) failure = undefined;
+    else fail(connection.redact(faultOf(error).message), ToolServerError.is(error) ? error : undefined);
+  };
+
   const onState = (state: Connection["state"], reason: string | undefined, error?: ToolServerError): void => {
     if (state === "READY") {
       isSettled = true;
@@ -231,6 +237,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       events.emit({ kind: "omitted", server: name, list: method, reason });
       trace("warning", `Omitted from ${method} of the gateway: ${reason}`);
     },
+    onToolsListed,
   });
   const onNotification = createServerNotifications({
     server: name,
@@ -251,6 +258,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   const close = async (): Promise<void> => {
     isDraining = true;
     isClosed = true;
+    lists.close();
     const opened = await opening?.catch(() => undefined);
     await opened?.connection.close();
   };

@@ -38,10 +38,12 @@ export function serverState({ state, failure }: Server): ServerState {
   const name = stateNames[state] ?? "UNKNOWN";
   const details = { unsetVariables: failure?.unsetVariables ?? [] };
   const word = statusText(name, failure && { code: failure.code, details });
-  if (state === ConnectivityState.READY) return { tone: "ready", word, reason: undefined, remedy: undefined };
   if (failure === undefined) {
-    const tone = state === ConnectivityState.CONNECTING ? "connecting" : "idle";
-    return { tone, word, reason: undefined, remedy: undefined };
+    const tones: Partial<Record<ConnectivityState, Tone>> = {
+      [ConnectivityState.READY]: "ready",
+      [ConnectivityState.CONNECTING]: "connecting",
+    };
+    return { tone: tones[state] ?? "idle", word, reason: undefined, remedy: undefined };
   }
   const remedy = remedyOf(failure.code);
   const isForUser = remedy === "approve" || failure.code === "SIGN_IN_NEEDED";

@@ -57,7 +57,7 @@ export type Server = Message<"wirescope.v1.Server"> & {
   state: ConnectivityState;
 
   /**
-   * The last failure; unset if there was none since it last connected.
+   * The last failure; unset if there was none since it last connected. While it is connected: why its tools cannot be listed.
    *
    * @generated from field: wirescope.v1.Failure failure = 6;
    */
