@@ -8,6 +8,7 @@ import { benchRecordings } from "./recordings/bench-recordings.js";
 import { printSection, type Row } from "./report.js";
 import { benchServing } from "./serving.js";
 import { benchSockets } from "./sockets.js";
+import { readCpuTime, stolenTimeWarning } from "./stolen-time.js";
 import { benchToolCalls } from "./tool-calls.js";
 import { benchToolbox } from "./toolbox.js";
 
@@ -44,5 +45,8 @@ console.log(
 );
 for (const name of chosen.length > 0 ? chosen : Object.keys(sections)) {
   const { title, sides, bench } = sections[name]!;
+  const before = readCpuTime();
   printSection(title, await bench(), sides);
+  const warning = stolenTimeWarning(before);
+  if (warning !== undefined) console.log(`\n  ${warning}`);
 }

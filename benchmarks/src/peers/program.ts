@@ -12,6 +12,8 @@ export interface Program {
   readonly speaks: "http" | "hub" | "stdio";
   /** What it calls the tool. */
   readonly tool: string;
+  /** The token that it requires. Default: none. */
+  readonly token?: string;
   /** The arguments of Node, for a port. */
   readonly args: (port: number) => readonly string[];
   /** Whether it only shows what is possible, and has no goals. Default false. */
@@ -78,7 +80,7 @@ export async function startProgram(program: Program, home: string): Promise<Runn
 }
 
 async function beginCaller(
-  { name, speaks, tool }: Program,
+  { name, speaks, tool, token }: Program,
   port: number,
   check: () => ReturnType<typeof spawn>,
 ): Promise<Caller> {
@@ -92,7 +94,7 @@ async function beginCaller(
   }
   for (;;) {
     const url = `http://127.0.0.1:${port}`;
-    const caller = speaks === "hub" ? hubCaller(url) : httpCaller(`${url}/mcp`, tool);
+    const caller = speaks === "hub" ? hubCaller(url) : httpCaller(`${url}/mcp`, tool, token);
     try {
       await caller.begin();
       return caller;
