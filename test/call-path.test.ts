@@ -1,8 +1,89 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { expect, onTestFinished, test } from "vitest";
+import { programOf } from "./e2e/program.test.helper.js";
 
 const page = readFileSync(new URL("../docs/call-path.md", import.meta.url), "utf8");
 const files = [...page.matchAll(/^\d+\. `([^`]+)`/gm)].map(([, path]) => path ?? "");
+/** The files that the page names as not counted; a folder ends with a slash. */
+const [, notCounted = ""] = /\n## Not counted\n([^#]+)/.exec(page) ?? [];
+const others = [...notCounted.matchAll(/`([\w-]+\/src\/[^`]*)`/g)].map(([, path]) => path ?? "");
+
+/** A server over HTTP with one tool. */
+async function serveEcho(): Promise<string> {
+  const results: Readonly<Record<string, unknown>> = {
+    initialize: {
+      protocolVersion: "2025-11-25",
+      capabilities: { tools: {} },
+      serverInfo: { name: "echo", version: "1" },
+    },
+    "tools/list": { tools: [{ name: "echo", inputSchema: { type: "object" } }] },
+    "tools/call": { content: [{ type: "text", text: "hello" }] },
+  };
+  const server = createServer(async (request, response) => {
+    const { id, method } = JSON.parse((await text(request)) || "{}") as { id?: number; method?: string };
+    const result = results[method ?? ""];
+    if (result === undefined) response.writeHead(id === undefined ? 202 : 404).end();
+    else response.setHeader("content-type", "application/json").end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
+
+test("docs/call-path.md lists exactly the files that run for a call from HTTP to HTTP", async () => {
+  const program = await programOf(new URL("traced-gateway.test.helper.ts", import.meta.url));
+  const gateway = fork(program, [JSON.stringify({ type: "http", url: await serveEcho() })], { execArgv: [] });
+  onTestFinished(async () => {
+    const exited = once(gateway, "exit");
+    gateway.disconnect();
+    await exited;
+  });
+  const [{ endpoint, token }] = (await once(gateway, "message")) as [{ endpoint: string; token: string }];
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${token}`,
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+  };
+  const post = async (message: object): Promise<string> => {
+    const body = JSON.stringify({ jsonrpc: "2.0", ...message });
+    const response = await fetch(endpoint, { method: "POST", headers, body });
+    headers["mcp-session-id"] ??= response.headers.get("mcp-session-id") ?? "";
+    return response.text();
+  };
+  const takeFiles = async (): Promise<readonly string[]> => {
+    const response = once(gateway, "message");
+    gateway.send("take");
+    return (await response)[0] as string[];
+  };
+  const client = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
+  await post({ id: 0, method: "initialize", params: client });
+  await post({ method: "notifications/initialized" });
+  const call = (id: number): Promise<string> => post({ id, method: "tools/call", params: { name: "traced__echo" } });
+  // From the first request for a service on, each request is compared with the paths of all services.
+  await fetch(new URL("/grpc.health.v1.Health/Check", endpoint), { method: "POST", headers, body: "{}" });
+  // The first ones also connect, and load modules.
+  await expect.poll(() => call(1), { timeout: 60_000 }).toContain("hello");
+  await call(2);
+  // Timers run too, so a file counts only if it runs in each of several calls.
+  let ran: readonly string[] | undefined;
+  await takeFiles();
+  for (let id = 3; id < 13; id += 1) {
+    expect(await call(id)).toContain("hello");
+    const now = await takeFiles();
+    ran = ran?.filter((path) => now.includes(path)) ?? now;
+  }
+  const isNotCounted = (path: string): boolean =>
+    others.some((other) => (other.endsWith("/") ? path.startsWith(other) : path === other));
+  expect(ran?.filter((path) => !isNotCounted(path)).toSorted()).toEqual(files.toSorted());
+});
 
 test("docs/call-path.md lists files that exist, each once, and at most 45", () => {
   const missing = files.filter((path) => !existsSync(new URL(`../packages/${path}`, import.meta.url)));

@@ -276,7 +276,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
     };
     // undici reports the last error of a socket; the first says more. A used connection may end at any time, for any reason.
     const { trackedSocket, wasUsed } = this.#connection;
-    const first = this.wasWritten || !wasUsed ? (trackedSocket.error ?? error) : error;
+    const first = this.wasWritten || !wasUsed ? (trackedSocket.error() ?? error) : error;
     return exchangeFailure(ToolServerError.is(error) ? error : first, broken);
   }
 

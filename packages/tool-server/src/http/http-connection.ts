@@ -106,7 +106,7 @@ export interface TrackedSocket {
   /** Resolves once the socket is closed. */
   readonly closed: Promise<void>;
   /** The first error of the socket. */
-  readonly error: Error | undefined;
+  error(): Error | undefined;
   /** Closes the socket; the reason is published. */
   end(reason: string): void;
 }
@@ -136,9 +136,7 @@ export function trackSocket(
   return {
     info,
     closed,
-    get error() {
-      return error;
-    },
+    error: () => error,
     end(why) {
       reason ??= why;
       socket.destroy();
