@@ -107,4 +107,4 @@ test("help output and error messages of the command contain none of the replaced
   const outputs = [overview, await run("check"), await run("why", "nobody"), await run("tools", "--prot")];
   for (const name of new Set(names)) if (name !== "wirescope") outputs.push(await run(name, "--help"));
   expect(checkText("output", outputs.join("\n"))).toEqual([]);
-}, 120_000);
+}, 600_000);

@@ -66,7 +66,7 @@ export function joinObservers(
       let run = work;
       for (const within of wrapping) {
         const inner = run;
-        run = () => within(call, inner);
+        run = () => runWithin(within, call, inner, onDefect);
       }
       return run();
     },
@@ -90,4 +90,31 @@ export function joinObservers(
       };
     },
   };
+}
+
+/** Runs the work once, also if the observer throws before or after it. */
+function runWithin<T>(
+  within: NonNullable<CallObserver["within"]>,
+  call: ClientCall,
+  work: () => T,
+  onDefect: (error: unknown) => void,
+): T {
+  let done: { readonly value: T } | undefined;
+  let thrown: { readonly error: unknown } | undefined;
+  try {
+    return within(call, () => {
+      try {
+        const value = work();
+        done = { value };
+        return value;
+      } catch (error) {
+        thrown = { error };
+        throw error;
+      }
+    });
+  } catch (error) {
+    if (thrown !== undefined) throw thrown.error;
+    onDefect(error);
+    return done === undefined ? work() : done.value;
+  }
 }

@@ -1,4 +1,5 @@
-import { type LogLevel, type RequestId, type RpcObject, redactStart } from "@wirescope/tool-server/internal";
+import { ToolServerError } from "@wirescope/tool-server";
+import { type LogLevel, type RequestId, RpcError, type RpcObject, redactStart } from "@wirescope/tool-server/internal";
 
 /** The client that made a call or has a session. */
 export interface CallerFacts {
@@ -98,6 +99,8 @@ export interface GatewayEvents {
   hasSubscribers(kind: Kind): boolean;
   /** Emits a `defect` event for an unexpected error. */
   reportDefect(error: unknown): void;
+  /** The same, unless it is an error for the client: an RpcError or a ToolServerError. */
+  reportIfDefect(error: unknown): void;
   /** Drops delayed events and all handlers. */
   close(): void;
 }
@@ -209,6 +212,9 @@ export function createEvents({ onEvent, redact = (text) => text }: GatewayEvents
     subscribe,
     hasSubscribers: (kind) => (handlers.get(kind)?.size ?? 0) > 0,
     reportDefect,
+    reportIfDefect(error) {
+      if (!(error instanceof RpcError) && !ToolServerError.is(error)) reportDefect(error);
+    },
     close() {
       clearTimeout(listTimer);
       clearTimeout(updateTimer);

@@ -84,6 +84,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     servers: () => servers.all,
     offersSignIn: options.signIn !== undefined,
     tasks,
+    onDefect: events.reportDefect,
   });
   /** Sets the log level of all servers to the one that the sessions need. */
   const setLogLevel = (): void => {

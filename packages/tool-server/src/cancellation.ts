@@ -28,6 +28,7 @@ export class Canceller implements Cancellation {
     return this.#controller.signal;
   }
 
+  /** Calls all listeners, and then throws the first error that one of them threw. */
   cancel(reason?: unknown): void {
     if (this.aborted) return;
     this.aborted = true;
@@ -35,9 +36,16 @@ export class Canceller implements Cancellation {
     const [first, others] = [this.#listener, this.#others];
     this.#listener = undefined;
     this.#others = undefined;
-    first?.();
-    for (const listener of others ?? []) listener();
+    const failures: unknown[] = [];
+    for (const listener of [first, ...(others ?? [])]) {
+      try {
+        listener?.();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
     this.#controller?.abort(reason);
+    if (failures.length > 0) throw failures[0];
   }
 
   throwIfAborted(): void {

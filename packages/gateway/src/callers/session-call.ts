@@ -7,6 +7,7 @@ import {
   type RequestId,
   type RpcObject,
   type RpcRequest,
+  type RpcResponse,
 } from "@wirescope/tool-server/internal";
 import { type CallSession, type ClientAccount, ClientCall, type RequestHeaders } from "../client-call.js";
 import { maxOpenRequests, tooManyOpenRequests } from "../input-requests.js";
@@ -14,7 +15,11 @@ import type { Outlet } from "./outlet.js";
 
 /** What a call needs from its session. */
 export interface CallHost {
-  readonly session: CallSession & { readonly account: ClientAccount; readonly logLevel: LogLevel | undefined };
+  readonly session: CallSession & {
+    readonly account: ClientAccount;
+    readonly logLevel: LogLevel | undefined;
+    touch(): void;
+  };
   readonly capabilities: RpcObject;
   /** The outlet of the request; if it is closed, the session's own stream. */
   reach(outlet: Outlet): Outlet | undefined;
@@ -28,8 +33,6 @@ export interface CallHost {
     signal: AbortSignal | undefined,
     during: Cancellation,
   ): Promise<RpcObject>;
-  /** Sends the response. */
-  settled(call: SessionCall, outcome: CallOutcome): void;
 }
 
 /**
@@ -91,6 +94,19 @@ export class SessionCall extends ClientCall {
   }
 
   protected override onSettled(outcome: CallOutcome): void {
-    this.#host.settled(this, outcome);
+    this.#host.session.touch();
+    // A client that cancels a request expects no response.
+    if (this.isCancelledByCaller) this.outlet.end();
+    else this.outlet.respond(responseOf(this.id, outcome), statusOf(outcome));
   }
+}
+
+/** The response to a request. */
+export function responseOf(id: RequestId, { result, fault }: CallOutcome): RpcResponse {
+  return fault === undefined ? { jsonrpc: "2.0", id, result } : { jsonrpc: "2.0", id, error: fault };
+}
+
+/** For a legacy client, only a request that exceeds a limit has a status other than 200. */
+function statusOf(outcome: CallOutcome): number {
+  return outcome.fault !== undefined && outcome.status === 429 ? 429 : 200;
 }

@@ -1,5 +1,4 @@
 import {
-  type CallOutcome,
   cancelledIdOf,
   type Implementation,
   isLevelAtLeast,
@@ -232,24 +231,8 @@ export function createSession(init: SessionInit): Session {
     reach,
     notify,
     ask,
-    settled(call, outcome) {
-      session.usedAt = Date.now();
-      // A client that cancels a request expects no response.
-      if (call.isCancelledByCaller) call.outlet.end();
-      else call.outlet.respond(responseOf(call.id, outcome), statusOf(outcome));
-    },
   };
   return session;
-}
-
-/** The response to a request. */
-export function responseOf(id: RequestId, { result, fault }: CallOutcome): RpcResponse {
-  return fault === undefined ? { jsonrpc: "2.0", id, result } : { jsonrpc: "2.0", id, error: fault };
-}
-
-/** For a legacy client, only a request that exceeds a limit has a status other than 200. */
-function statusOf(outcome: CallOutcome): number {
-  return outcome.fault !== undefined && outcome.status === 429 ? 429 : 200;
 }
 
 /** Validates the parameters of `initialize`. Throws an RpcError. */

@@ -13,7 +13,7 @@ function setUp(observer: CallObserver = {}) {
   const dispatch = createDispatch({
     merged: { has: () => true, handle: async () => ({ done: true }) },
     observers: joinObservers([observer], onDefect),
-    events: { emit() {}, reportDefect: onDefect },
+    events: { emit() {}, reportDefect: onDefect, reportIfDefect: onDefect },
     traceFields: createTraceFieldReader([]),
     retry: undefined,
   });

@@ -1,4 +1,3 @@
-import { ToolServerError } from "@wirescope/tool-server";
 import {
   type CallOutcome,
   faultOf,
@@ -24,7 +23,7 @@ export interface Dispatch {
 export interface DispatchOptions {
   readonly merged: Pick<MergedServer, "has" | "handle">;
   readonly observers: Required<CallObserver>;
-  readonly events: Pick<GatewayEvents, "emit" | "reportDefect">;
+  readonly events: Pick<GatewayEvents, "emit" | "reportDefect" | "reportIfDefect">;
   readonly traceFields: TraceFieldReader;
   /** Default: a call that failed is not dispatched again. */
   readonly retry: RetryCall | undefined;
@@ -54,17 +53,17 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 
   const failed = (error: unknown, { era }: ClientCall): CallOutcome => {
-    if (!(error instanceof RpcError) && !ToolServerError.is(error)) events.reportDefect(error);
+    events.reportIfDefect(error);
     const fault = faultOf(error);
     const isUnknownResource = era === "modern" && fault.code === rpcCodes.resourceNotFound;
     return { fault: isUnknownResource ? { ...fault, code: rpcCodes.invalidParams } : fault, status: statusOf(error) };
   };
 
   const run = async (call: ClientCall): Promise<void> => {
-    const handle = (): Promise<RpcObject> => merged.handle(call);
+    const handle = (): Promise<RpcObject> => observers.within(call, () => merged.handle(call));
     let outcome: CallOutcome;
     try {
-      outcome = { result: await observers.within(call, handle) };
+      outcome = { result: await handle() };
     } catch (error) {
       try {
         const retried = retry?.({ error, call, again: handle });

@@ -54,6 +54,7 @@ export interface MergedServerOptions {
   /** Whether a server that needs a sign-in offers a tool for it. */
   readonly offersSignIn: boolean;
   readonly tasks: Tasks;
+  readonly onDefect: (error: unknown) => void;
 }
 
 type Method = (call: ClientCall) => Promise<RpcObject>;
@@ -69,7 +70,13 @@ const capabilities: RpcObject = {
 
 const legacyTaskCapability: RpcObject = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
 
-export function createMergedServer({ info, servers, offersSignIn, tasks }: MergedServerOptions): MergedServer {
+export function createMergedServer({
+  info,
+  servers,
+  offersSignIn,
+  tasks,
+  onDefect,
+}: MergedServerOptions): MergedServer {
   const routes = createResourceRoutes(servers);
   const callOptions = { offersSignIn, tasks };
   const common: Readonly<Record<string, Method>> = {
@@ -149,7 +156,7 @@ export function createMergedServer({ info, servers, offersSignIn, tasks }: Merge
       return method === undefined ? forwardExtension(call) : method(call);
     },
     notify(notification, capabilities) {
-      void forwardNotification(servers(), routes, notification, capabilities);
+      forwardNotification(servers(), routes, notification, capabilities).catch(onDefect);
     },
   };
 }

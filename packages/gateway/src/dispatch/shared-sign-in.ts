@@ -72,7 +72,7 @@ export function beginSharedSignIn(options: SharedSignInOptions): SharedSignIn {
     if (isAccepted === false) stop.abort(declined(server));
     else if (isAccepted) isShown = true;
     else if (waiters.has(waiter) && !over.signal.aborted) {
-      if (await openBrowser?.(urlOf(request))) {
+      if (await openBrowser?.(urlOf(request)).catch(() => false)) {
         isShown = true;
         options.onShown("browser", request, waiter.call);
       } else waiter.fail(cannotBeShown);

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { legacyVersions, RpcError, type RpcRequest, type RpcResponse, rpcCodes } from "@wirescope/tool-server/internal";
 import type { Requester } from "../callers/accounts.js";
-import { readInitialize, responseOf, type Session } from "../callers/session.js";
+import { readInitialize, type Session } from "../callers/session.js";
+import { responseOf } from "../callers/session-call.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 
 /** A session, and the response to its `initialize`. */

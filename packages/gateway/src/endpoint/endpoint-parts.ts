@@ -14,7 +14,7 @@ import type { TurnQueue } from "./turn-queue.js";
 export interface EndpointParts {
   readonly merged: MergedServer;
   readonly limits: GatewayLimits;
-  readonly events: Pick<GatewayEvents, "emit">;
+  readonly events: Pick<GatewayEvents, "emit" | "reportIfDefect">;
   readonly dispatch: Dispatch;
   readonly sessions: Sessions;
   readonly stateless: StatelessRequests;

@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { pollOptions } from "../gateway.test.helper.js";
 import { createEventStreams, type EventStream } from "./event-streams.js";
-import type { EndpointResponse } from "./http-exchange.js";
+import { type EndpointResponse, isDisconnected } from "./http-exchange.js";
 
 interface Opened {
   readonly stream: EventStream;
@@ -52,5 +52,5 @@ test("limits the backlog of a stream: a notification is dropped, a request fails
   expect(stream.isOpen).toBe(true);
   stream.respond({ jsonrpc: "2.0", id: 1, result: {} });
   await expect.poll(() => stream.isOpen, pollOptions).toBe(false);
-  expect(response.destroyed).toBe(true);
+  expect(isDisconnected(response)).toBe(true);
 });

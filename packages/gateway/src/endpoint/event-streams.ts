@@ -1,5 +1,5 @@
 import { encodeMessage, RpcError, type RpcMessage, type RpcResponse, rpcCodes } from "@wirescope/tool-server/internal";
-import type { EndpointResponse } from "./http-exchange.js";
+import { type EndpointResponse, isDisconnected } from "./http-exchange.js";
 
 /** Event streams to clients, with keep-alive comments, because proxies close silent connections. */
 export interface EventStreams {
@@ -40,7 +40,7 @@ export function createEventStreams(maxBytes: number = maxUnreadBytes): EventStre
 
   const hasRoom = ({ writableLength }: EndpointResponse): boolean => writableLength <= maxBytes;
   const write = (response: EndpointResponse, text: string): void => {
-    if (!response.writableEnded && !response.destroyed) response.write(text);
+    if (!response.writableEnded && !isDisconnected(response)) response.write(text);
   };
 
   const timer = setInterval(() => {

@@ -1,3 +1,5 @@
+import type { ServerResponse } from "node:http";
+import type { Http2Stream } from "node:http2";
 import type { Fallback } from "@wirescope/channelz";
 import type { RequestHeaders } from "../client-call.js";
 
@@ -12,7 +14,6 @@ export interface EndpointResponse {
   readonly writableFinished: boolean;
   /** Buffered bytes. */
   readonly writableLength: number;
-  readonly destroyed: boolean;
   writeHead(status: number, headers?: Readonly<Record<string, string | number>>): EndpointResponse;
   /** Missing on HTTP/2, which sends headers at once. */
   flushHeaders?(): void;
@@ -26,6 +27,13 @@ export interface EndpointResponse {
 
 /** Handles an HTTP request. */
 export type HttpHandler = (request: EndpointRequest, response: EndpointResponse) => void;
+
+/** Whether the client cannot receive more of a response: its connection or stream is closed. */
+export function isDisconnected(response: EndpointResponse): boolean {
+  // A response over HTTP/2 does not have the property, but its stream has.
+  const { destroyed } = "stream" in response ? (response.stream as Http2Stream) : (response as ServerResponse);
+  return destroyed;
+}
 
 /** Whether a client accepts a media type. Without the header it accepts all. */
 export function accepts(header: string | undefined, type: "application/json" | "text/event-stream"): boolean {
@@ -45,31 +53,32 @@ export function isJson(header: string | undefined): boolean {
   return header?.split(";", 1)[0]?.trim().toLowerCase() === "application/json";
 }
 
-/** Reads the body of a request; calls `then` with undefined if it exceeds the limit, and not at all if the request is aborted. */
-export function readBody(request: EndpointRequest, limitBytes: number, then: (text: string | undefined) => void): void {
-  const announced = Number(request.headers["content-length"] ?? 0);
-  if (announced > limitBytes) {
-    then(undefined);
-    return;
-  }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  const onData = (chunk: Buffer): void => {
-    size += chunk.length;
-    if (size <= limitBytes) {
-      chunks.push(chunk);
+/** Reads the body of a request. Resolves with undefined if it exceeds the limit, and never if the request is aborted. */
+export function readBody(request: EndpointRequest, limitBytes: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const announced = Number(request.headers["content-length"] ?? 0);
+    if (announced > limitBytes) {
+      resolve(undefined);
       return;
     }
-    request.off("data", onData);
-    request.off("end", onEnd);
-    then(undefined);
-  };
-  const onEnd = (): void => {
-    const [only] = chunks;
-    then(only !== undefined && chunks.length === 1 ? only.toString("utf8") : Buffer.concat(chunks).toString("utf8"));
-  };
-  request.on("data", onData);
-  request.on("end", onEnd);
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size <= limitBytes) {
+        chunks.push(chunk);
+        return;
+      }
+      request.off("data", onData);
+      resolve(undefined);
+    };
+    request.on("data", onData);
+    request.on("end", () => {
+      const [only] = chunks;
+      const isWhole = only !== undefined && chunks.length === 1;
+      resolve(isWhole ? only.toString("utf8") : Buffer.concat(chunks).toString("utf8"));
+    });
+  });
 }
 
 /** The id of the session that a request names. */

@@ -12,7 +12,7 @@ import {
 import type { Outlet } from "../callers/outlet.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { EventStream, EventStreams } from "./event-streams.js";
-import { type EndpointRequest, type EndpointResponse, readBody } from "./http-exchange.js";
+import { type EndpointRequest, type EndpointResponse, isDisconnected, readBody } from "./http-exchange.js";
 
 /** The response to one HTTP request: JSON, or an event stream if a message is sent before the response. */
 export function createHttpOutlet(response: EndpointResponse, streams: EventStreams): Outlet {
@@ -31,7 +31,7 @@ class HttpOutlet implements Outlet {
   }
 
   get isOpen(): boolean {
-    return !this.#response.writableEnded && !this.#response.destroyed;
+    return !this.#response.writableEnded && !isDisconnected(this.#response);
   }
 
   send(message: RpcMessage): void {
@@ -94,7 +94,7 @@ export function refuse(
   id: RequestId | null = null,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  if (response.headersSent || response.destroyed) return;
+  if (response.headersSent || isDisconnected(response)) return;
   const unread = "complete" in request && !request.complete ? request : undefined;
   // A client that keeps sending could occupy the connection.
   const closing = unread?.httpVersionMajor === 1 ? { connection: "close" } : {};
@@ -102,22 +102,32 @@ export function refuse(
   unread?.resume();
 }
 
-/** Reads the message in a request; refuses one that exceeds the limit. */
-export function readText(
+/** Ends a request whose handler threw: with the error if it is one for the client; else it is a defect, and the status is 500. */
+export function endFailed(
+  { events }: Pick<EndpointParts, "events">,
+  request: EndpointRequest,
+  response: EndpointResponse,
+  error: unknown,
+  id: RequestId | null = null,
+): void {
+  events.reportIfDefect(error);
+  refuse(request, response, error, id);
+  if (!response.writableEnded) response.destroy();
+}
+
+/** Reads the message in a request. Resolves with undefined if it was refused because it exceeds the limit. */
+export async function readText(
   { limits, events }: Pick<EndpointParts, "limits" | "events">,
   request: EndpointRequest,
   response: EndpointResponse,
-  then: (text: string) => void,
-): void {
-  readBody(request, limits.messageBytes, (text) => {
-    if (text !== undefined) {
-      then(text);
-      return;
-    }
+): Promise<string | undefined> {
+  const text = await readBody(request, limits.messageBytes);
+  if (text === undefined) {
     const reason = `The message exceeds the limit of ${limits.messageBytes} bytes.`;
     events.emit({ kind: "refused", limit: "message-bytes", reason });
     refuse(request, response, httpError(413, reason));
-  });
+  }
+  return text;
 }
 
 /** An error with an HTTP status. */

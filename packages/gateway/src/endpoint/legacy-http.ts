@@ -11,7 +11,7 @@ import { headerMismatch } from "../servers/param-headers.js";
 import { beginSession } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import { accepts, type EndpointRequest, type EndpointResponse, sessionIdOf, versionOf } from "./http-exchange.js";
-import { createHttpOutlet, httpError, refuse, sendJson } from "./http-outlet.js";
+import { createHttpOutlet, endFailed, httpError, sendJson } from "./http-outlet.js";
 
 /** Handles a message from a legacy client: `initialize` starts a session, and everything else requires one. */
 export function serveLegacyPost(
@@ -36,7 +36,7 @@ export function serveLegacyPost(
     else session.responded(message);
     response.writeHead(202).end();
   } catch (error) {
-    refuse(request, response, error, kind === "request" ? message.id : null);
+    endFailed(parts, request, response, error, kind === "request" ? message.id : null);
   }
 }
 
@@ -50,7 +50,7 @@ export function serveLegacyGet(parts: EndpointParts, request: EndpointRequest, r
     session.setStream(stream);
     response.once("close", () => session.loseStream(stream));
   } catch (error) {
-    refuse(request, response, error);
+    endFailed(parts, request, response, error);
   }
 }
 
@@ -60,7 +60,7 @@ export function serveLegacyDelete(parts: EndpointParts, request: EndpointRequest
     sessionOf(parts, request).close("closed by the client");
     response.writeHead(200).end();
   } catch (error) {
-    refuse(request, response, error);
+    endFailed(parts, request, response, error);
   }
 }
 

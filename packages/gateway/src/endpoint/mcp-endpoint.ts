@@ -11,11 +11,12 @@ import {
   type EndpointRequest,
   type EndpointResponse,
   type HttpHandler,
+  isDisconnected,
   isJson,
   sessionIdOf,
   versionOf,
 } from "./http-exchange.js";
-import { httpError, readText, refuse } from "./http-outlet.js";
+import { endFailed, httpError, readText, refuse } from "./http-outlet.js";
 import { serveLegacyDelete, serveLegacyGet, serveLegacyPost } from "./legacy-http.js";
 import { serveModernPost } from "./modern-http.js";
 
@@ -24,7 +25,6 @@ import { serveModernPost } from "./modern-http.js";
  * belongs to a session.
  */
 export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
-  const { turns } = parts;
   return (request, response) => {
     const version = versionOf(request.headers);
     if (version !== undefined && isModernVersion(version) && request.method !== "POST") {
@@ -54,36 +54,31 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
         httpError(406, "The client must accept application/json and text/event-stream."),
       );
     }
-    readText(parts, request, response, (text) => {
-      let isDisconnected = false;
-      if (turns.run(() => serveMessage(parts, request, response, text, isDisconnected))) return;
-      const session = sessionIdOf(request.headers);
-      if (session !== undefined) parts.sessions.find(session, parts.requesterOf(request).principal)?.touch();
-      response.once("close", () => {
-        isDisconnected = true;
-      });
-    });
+    servePost(parts, request, response).catch((error: unknown) => endFailed(parts, request, response, error));
   };
 }
 
-function serveMessage(
-  parts: EndpointParts,
-  request: EndpointRequest,
-  response: EndpointResponse,
-  text: string,
-  isDisconnected: boolean,
-): void {
+async function servePost(parts: EndpointParts, request: EndpointRequest, response: EndpointResponse): Promise<void> {
+  const text = await readText(parts, request, response);
+  if (text === undefined) return;
+  const turn = parts.turns.enter();
+  if (turn !== undefined) {
+    // A session whose request waits is not idle.
+    const session = sessionIdOf(request.headers);
+    if (session !== undefined) parts.sessions.find(session, parts.requesterOf(request).principal)?.touch();
+    await turn;
+  }
   const read = parseMessage(text);
   if ("code" in read) {
     refuse(request, response, httpError(400, read.message, read.code));
     return;
   }
   if (read.kind !== "response" && isModern(read.message, request)) {
-    if (!isDisconnected) serveModernPost(parts, request, response, read);
+    if (!isDisconnected(response)) serveModernPost(parts, request, response, read);
     return;
   }
   // A legacy client that disconnects does not cancel its calls, but a new session would be useless: the client does not get its id.
-  if (isDisconnected && read.kind === "request" && read.message.method === "initialize") return;
+  if (read.kind === "request" && read.message.method === "initialize" && isDisconnected(response)) return;
   serveLegacyPost(parts, request, response, read);
 }
 

@@ -18,7 +18,7 @@ import { isExtensionNotification } from "../extension-messages.js";
 import { headerMismatch } from "../servers/param-headers.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import { type EndpointRequest, type EndpointResponse, headerOf, versionOf } from "./http-exchange.js";
-import { createHttpOutlet, refuse } from "./http-outlet.js";
+import { createHttpOutlet, endFailed } from "./http-outlet.js";
 
 /** Handles a message from a modern client. */
 export function serveModernPost(
@@ -56,7 +56,7 @@ export function serveModernPost(
     }
     cancelOnDisconnect(response, parts.stateless.request({ request: message, envelope, account, headers }, outlet));
   } catch (error) {
-    refuse(request, response, error, "id" in message ? message.id : null);
+    endFailed(parts, request, response, error, "id" in message ? message.id : null);
   }
 }
 

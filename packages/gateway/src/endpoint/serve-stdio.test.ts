@@ -68,7 +68,10 @@ describe.each<Mode>(["legacy", "modern"])("a %s client over stdio", (mode) => {
     });
     const client = await connectOver(pipes, mode);
     expect(client.getProtocolEra()).toBe(mode);
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["old__echo", "new__echo"]);
+    // On a busy machine, a server may connect later than a client waits for its list.
+    const toolNames = async () =>
+      (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name);
+    await expect.poll(toolNames, pollOptions).toEqual(["old__echo", "new__echo"]);
     const texts = await Promise.all(
       ["old", "new"].map(async (name) =>
         textOf(await client.callTool({ name: `${name}__echo`, arguments: { text: "a" } })),

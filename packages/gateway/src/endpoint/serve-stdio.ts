@@ -42,7 +42,7 @@ const requester: Requester = { principal: "stdio", rateKey: "stdio" };
  * version is stateless. Nothing else may be written to the output.
  */
 export function serveStdio(parts: EndpointParts, input: Readable, output: Writable): StdioClient {
-  const { accounts, stateless, subscriptions, limits } = parts;
+  const { accounts, stateless, subscriptions, limits, events } = parts;
   /** Functions that cancel modern requests, by id. */
   const running = new Map<RequestId, () => void>();
   let session: Session | undefined;
@@ -114,8 +114,9 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
       const envelope = hasEnvelope(message.params) ? readEnvelope(message.params) : undefined;
       if (accounts.shared(requester, envelope?.clientInfo).count() === undefined)
         parts.merged.notify(message, envelope?.capabilities);
-    } catch {
+    } catch (error) {
       // A notification has no response that could report what is wrong with it.
+      events.reportIfDefect(error);
     }
   };
 
@@ -128,23 +129,25 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
         running.delete(cancelled);
       } else if (session !== undefined) session.notified(message);
       else if (isExtensionNotification(message.method)) notifyModern(message);
-    } else {
-      try {
-        if (hasEnvelope(message.params)) serveModern(message);
-        else if (message.method === "initialize") initialize(message);
-        else if (session === undefined) throw new RpcError(rpcCodes.invalidRequest, "Send initialize first.");
-        else session.request(message, shared);
-      } catch (error) {
-        write({ jsonrpc: "2.0", id: message.id, error: faultOf(error) });
-      }
-    }
+    } else if (hasEnvelope(message.params)) serveModern(message);
+    else if (message.method === "initialize") initialize(message);
+    else if (session === undefined) throw new RpcError(rpcCodes.invalidRequest, "Send initialize first.");
+    else session.request(message, shared);
   };
 
   const onLine = (line: string): void => {
     if (isClosed) return;
     const read = parseMessage(line);
-    if ("code" in read) write({ jsonrpc: "2.0", id: null, error: read });
-    else receive(read);
+    if ("code" in read) {
+      write({ jsonrpc: "2.0", id: null, error: read });
+      return;
+    }
+    try {
+      receive(read);
+    } catch (error) {
+      events.reportIfDefect(error);
+      if (read.kind === "request") write({ jsonrpc: "2.0", id: read.message.id, error: faultOf(error) });
+    }
   };
   const onTooLong = (): true => {
     const message = `The message exceeds the limit of ${limits.messageBytes} bytes.`;

@@ -12,7 +12,7 @@ import type { Session } from "../callers/session.js";
 import { beginSession, newSessionId } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import { accepts, type EndpointRequest, type EndpointResponse, type HttpHandler, isJson } from "./http-exchange.js";
-import { httpError, readText, refuse } from "./http-outlet.js";
+import { endFailed, httpError, readText, refuse } from "./http-outlet.js";
 
 /** One client of the HTTP+SSE transport. */
 interface SseClient {
@@ -96,20 +96,24 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
       } else if (!isJson(request.headers["content-type"])) {
         refuse(request, response, httpError(415, "The content type must be application/json."));
       } else {
-        readText(parts, request, response, (text) => {
-          if (!turns.run(() => serveMessage(id, client, request, response, text))) client.session?.touch();
-        });
+        servePost(id, client, request, response).catch((error: unknown) => endFailed(parts, request, response, error));
       }
     },
   };
 
-  function serveMessage(
+  async function servePost(
     id: string,
     client: SseClient,
     request: EndpointRequest,
     response: EndpointResponse,
-    text: string,
-  ): void {
+  ): Promise<void> {
+    const text = await readText(parts, request, response);
+    if (text === undefined) return;
+    const turn = turns.enter();
+    if (turn !== undefined) {
+      client.session?.touch();
+      await turn;
+    }
     const read = parseMessage(text);
     if ("code" in read) refuse(request, response, httpError(400, read.message, read.code));
     // Its stream may have closed while the message was read or queued.

@@ -121,10 +121,15 @@ test("creates no session for a client that disconnects while its initialize wait
   expect(opened).toBe(99);
 });
 
-test("runs a task that is added while others wait after them, and loses none", async () => {
+test("starts a request that is added while others wait after them, and loses none", async () => {
   const turns = createTurnQueue(2);
   const order: string[] = [];
-  const run = (name: string): boolean => turns.run(() => void order.push(name));
+  const run = (name: string): boolean => {
+    const turn = turns.enter();
+    if (turn === undefined) order.push(name);
+    else void turn.then(() => order.push(name));
+    return turn === undefined;
+  };
   expect([..."abcdefg"].map(run)).toEqual([true, true, false, false, false, false, false]);
   expect(order.join("")).toBe("ab");
   setImmediate(() => run("h"));

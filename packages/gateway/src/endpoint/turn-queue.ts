@@ -1,7 +1,7 @@
 /** Limits how many requests start in one turn of the event loop. The others wait for later turns, in order. */
 export interface TurnQueue {
-  /** Runs a task in this turn, or in a later one after the tasks that already wait. Returns whether it has run. */
-  run(task: () => void): boolean;
+  /** Undefined if the caller may start in this turn; else resolves in a later one, after those that already wait. */
+  enter(): Promise<void> | undefined;
 }
 
 /** Large enough that an ordinary burst needs one turn, and one write to a stdio server. */
@@ -19,30 +19,30 @@ export function createTurnQueue(max: number = maxPerTurn): TurnQueue {
   const endTurn = (): void => {
     begun = 0;
   };
-  // One immediate per task: Node runs microtasks in between, as after an event.
+  // One immediate for each: Node runs microtasks in between, as after an event.
   const schedule = (): void => {
     scheduled += 1;
     setImmediate(runNext);
   };
   const runNext = (): void => {
     scheduled -= 1;
-    const task = waiting.shift();
+    const start = waiting.shift();
     // Immediates that are scheduled by an immediate run in the next turn, after a connection was accepted.
     if (scheduled === 0) while (scheduled < Math.min(max, waiting.length)) schedule();
-    task?.();
+    start?.();
   };
 
   return {
-    run(task) {
+    enter() {
       if (waiting.length > 0 || begun >= max) {
-        waiting.push(task);
-        if (scheduled < max) schedule();
-        return false;
+        return new Promise((resolve) => {
+          waiting.push(resolve);
+          if (scheduled < max) schedule();
+        });
       }
       if (begun === 0) setImmediate(endTurn);
       begun += 1;
-      task();
-      return true;
+      return undefined;
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { EndpointParts } from "../endpoint/endpoint-parts.js";
 import type { EndpointRequest, EndpointResponse, HttpHandler } from "../endpoint/http-exchange.js";
-import { httpError, refuse } from "../endpoint/http-outlet.js";
+import { endFailed, httpError, refuse } from "../endpoint/http-outlet.js";
 import { createMcpEndpoint } from "../endpoint/mcp-endpoint.js";
 import { createSseEndpoint, messagesPath } from "../endpoint/sse-endpoint.js";
 
@@ -48,7 +48,7 @@ export function createRoutes(parts: EndpointParts, options: RoutesOptions): Http
     }),
   );
 
-  return (request, response) => {
+  const route: HttpHandler = (request, response) => {
     const url = request.url ?? "";
     const query = url.indexOf("?");
     const path = query < 0 ? url : url.slice(0, query);
@@ -58,6 +58,14 @@ export function createRoutes(parts: EndpointParts, options: RoutesOptions): Http
     } else if (page !== undefined) page(request, response);
     else if (!options.handlePage?.(request, response, path)) {
       refuse(request, response, httpError(404, "Nothing is served at this path."));
+    }
+  };
+
+  return (request, response) => {
+    try {
+      route(request, response);
+    } catch (error) {
+      endFailed(parts, request, response, error);
     }
   };
 }

@@ -95,7 +95,7 @@ function legacyResult(method: string, { _meta, ...result }: RpcObject): RpcObjec
 /** The responses of a legacy client to the input requests in a result. */
 async function inputOf({ inputRequests, requestState }: RpcObject, call: ClientCall): Promise<RpcObject> {
   const requests = isObject(inputRequests) ? Object.entries(inputRequests) : [];
-  if (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, repeatPauseMs));
+  if (requests.length === 0) await pause(call);
   call.openRequests += 1;
   try {
     const responses = await Promise.all(
@@ -109,6 +109,21 @@ async function inputOf({ inputRequests, requestState }: RpcObject, call: ClientC
     call.openRequests -= 1;
     call.activeAt = Date.now();
   }
+}
+
+/** Waits before a request is sent again. Rejects with the call's reason if it is cancelled meanwhile. */
+function pause(call: ClientCall): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onCancel = (): void => {
+      clearTimeout(timer);
+      reject(call.reason);
+    };
+    const timer = setTimeout(() => {
+      call.removeEventListener("abort", onCancel);
+      resolve();
+    }, repeatPauseMs);
+    call.addEventListener("abort", onCancel);
+  });
 }
 
 /** Sends an input request of a modern server to a legacy client. Rejects with an RpcError if the client does not support it. */

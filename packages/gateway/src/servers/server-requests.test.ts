@@ -50,7 +50,7 @@ test("treats no call as silent while its client responds to a request that may b
   const asked: unknown[] = [];
   let respond = (_: RpcObject): void => {};
   const host = {
-    session: { ...session, setLogLevel() {}, watch: () => Promise.resolve(), unwatch() {} },
+    session: { ...session, setLogLevel() {}, touch() {}, watch: () => Promise.resolve(), unwatch() {} },
     capabilities: { elicitation: { form: {} } },
     reach: () => undefined,
     notify() {},
@@ -60,7 +60,6 @@ test("treats no call as silent while its client responds to a request that may b
         respond = resolve;
       });
     },
-    settled() {},
   };
   const outlet: Outlet = { isOpen: true, send() {}, respond() {}, end() {} };
   const calls = [1, 2].map(

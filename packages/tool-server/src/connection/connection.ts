@@ -80,7 +80,7 @@ export interface Connection extends AsyncDisposable {
   ): Promise<Result>;
   /**
    * Sends a request for a call without the SDK's client and its schemas. Resolves with the result as received, even if it
-   * requests input. It has no time limit. If the call is cancelled, the server is notified, and it rejects with the reason if that
+   * requests input. Only the entry's own limit for tool calls ends it. If the call is cancelled, the server is notified, and it rejects with the reason if that
    * is a ToolServerError, else with CALL_CANCELLED.
    */
   send(call: Call, request: ForwardedRequest): Promise<RpcObject>;

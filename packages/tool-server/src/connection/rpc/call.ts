@@ -31,7 +31,7 @@ export class Call extends Canceller {
   readonly params: RpcObject;
   /** The era of the protocol that the caller speaks. */
   readonly era: Era;
-  /** When the last message of the server was received, in milliseconds. */
+  /** When it was sent, progressed, or the caller responded to the server, whichever was last; in milliseconds since the epoch. */
   activeAt = 0;
   /** Requests of the server that the caller has not responded to: meanwhile no progress is expected from the server. */
   openRequests = 0;
@@ -71,8 +71,11 @@ export class Call extends Canceller {
   settle(outcome: CallOutcome): void {
     if (this.#outcome !== undefined) return;
     this.#outcome = outcome;
-    this.cancel(callEnded);
-    this.onSettled(outcome);
+    try {
+      this.cancel(callEnded);
+    } finally {
+      this.onSettled(outcome);
+    }
   }
 
   /** Receives the server's progress, without the token. */

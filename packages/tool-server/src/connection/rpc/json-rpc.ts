@@ -127,8 +127,9 @@ export function faultOf(error: unknown): RpcFault {
 /** The HTTP status that an error is sent with. */
 export function statusOf(error: unknown): number {
   if (error instanceof RpcError) return error.status;
+  if (!ToolServerError.is(error)) return 500;
   // The only error of a method for which the protocol demands a status.
-  const isMissing = ToolServerError.is(error) && error.details.rpcCode === rpcCodes.capabilityMissing;
+  const isMissing = error.details.rpcCode === rpcCodes.capabilityMissing;
   return isMissing ? 400 : 200;
 }
 

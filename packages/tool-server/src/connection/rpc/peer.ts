@@ -221,9 +221,10 @@ class PendingRequest implements Pending {
 
   onResponse({ result, error }: RpcResponse): void {
     this.call.removeEventListener("abort", this.#onCancel);
-    this.call.phases?.end("response");
     if (error === undefined) this.#resolve(result);
     else this.#reject(new RpcError(error.code, error.message, { data: error.data }));
+    // An observer that throws must not leave the call without a response.
+    this.call.phases?.end("response");
   }
 
   onProgress(notification: RpcNotification): void {
