@@ -132,6 +132,47 @@ test("reports once that the file cannot be reopened, keeps writing to the old on
   expect(reports).toEqual([`The audit log ${file} is written again.`]);
 });
 
+test("reports each failure of a file that is moved away and back", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const logs = join(folder, "logs");
+  mkdirSync(logs);
+  file = join(logs, "audit.jsonl");
+  const audit = open("--audit-file", file);
+  const later = (name: string): void => {
+    vi.setSystemTime(Date.now() + 2000);
+    audit.listener(call(name));
+  };
+  for (let round = 1; round <= 2; round += 1) {
+    renameSync(logs, `${logs}.away`);
+    later("while it is away");
+    renameSync(`${logs}.away`, logs);
+    later("when it is back");
+  }
+  await audit.close();
+  const again = `The audit log ${file} is written again.`;
+  const failure = expect.stringContaining(`Cannot write the audit log ${file}: `);
+  expect(reports).toEqual([failure, again, failure, again]);
+  expect(linesOf(file)).toHaveLength(4);
+});
+
+test.skipIf(!existsSync("/dev/full"))(
+  "reports that a new file works if the old one fails only after that",
+  async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    symlinkSync("/dev/full", file);
+    const audit = open("--audit-file", file);
+    audit.listener(call("a"));
+    unlinkSync(file);
+    vi.setSystemTime(Date.now() + 2000);
+    audit.listener(call("b"));
+    await expect.poll(() => reports[0]).toBe(`Cannot write the audit log ${file}: the disk is full.`);
+    audit.listener(call("c"));
+    await audit.close();
+    expect(reports.slice(1)).toEqual([`The audit log ${file} is written again. 1 entry is missing.`]);
+    expect(linesOf(file)).toMatchObject([{ name: "b" }, { name: "c" }]);
+  },
+);
+
 test.skipIf(!existsSync("/dev/full"))("counts the entries that are missing after a full disk", async () => {
   symlinkSync("/dev/full", file);
   const audit = open("--audit-file", file);

@@ -34,15 +34,17 @@ export function openAuditLog(
 }
 
 function openFile(path: string, io: Pick<Io, "now">, report: (text: string) => void): AuditLog {
-  /** The stream in use when writing or opening failed, until another one works. */
+  /** The stream that failed, or that is used because no new one could be opened; until another one works. */
   let failed: WriteStream | undefined;
   let missing = 0;
-  const onFailure = (error: unknown): void => {
+  const onFailure = (error: unknown, stream: WriteStream): void => {
     if (failed === undefined) report(`Cannot write the audit log ${path}: ${writeReasonOf(error)}`);
-    failed = current.stream;
+    failed = stream;
   };
   const onWritten = (stream: WriteStream): void => {
-    if (failed === undefined || failed === stream) return;
+    if (failed !== undefined && failed !== stream) recover();
+  };
+  const recover = (): void => {
     failed = undefined;
     const entries = missing === 1 ? "1 entry is" : `${missing} entries are`;
     report(`The audit log ${path} is written again.${missing === 0 ? "" : ` ${entries} missing.`}`);
@@ -51,7 +53,8 @@ function openFile(path: string, io: Pick<Io, "now">, report: (text: string) => v
   const open = (): { stream: WriteStream; inode: number } => {
     const fd = openSync(path, "a", 0o600);
     const stream = createWriteStream(path, { fd });
-    stream.on("error", onFailure);
+    // A stream may fail after its successor is in use.
+    stream.on("error", (error) => onFailure(error, stream));
     const stats = fstatSync(fd);
     if (stats.isFile() && endsWithinLine(path, stats.size)) stream.write("\n");
     return { stream, inode: stats.ino };
@@ -71,13 +74,17 @@ function openFile(path: string, io: Pick<Io, "now">, report: (text: string) => v
     const isBroken = current.stream.errored !== null;
     if (!isBroken && now - checkedAt < checkEveryMs) return;
     checkedAt = now;
-    if (!isBroken && inodeOf(path) === current.inode) return;
+    if (!isBroken && inodeOf(path) === current.inode) {
+      // It was moved away and back, or its folder was.
+      if (failed === current.stream) recover();
+      return;
+    }
     try {
       const next = open();
       ended.push(endOf(current.stream));
       current = next;
     } catch (error) {
-      onFailure(error);
+      onFailure(error, current.stream);
     }
   };
 
