@@ -1,5 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -64,6 +64,19 @@ test("starts without loading the SDK, the parsers of configurations, connections
   const connects =
     /@modelcontextprotocol|zod|undici|jsonc-parser|smol-toml|tool-server\/dist\/(connection|auth|config)\//;
   expect(loaded.filter((name) => connects.test(name))).toEqual([]);
+});
+
+test("fails if the process ends before the command has a result", () => {
+  const folder = mkdtempSync(join(tmpdir(), "wirescope-unsettled-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const files = join(folder, "files.cjs");
+  writeFileSync(
+    files,
+    `const files = require("node:fs/promises");
+    for (const name of ["open", "readFile", "stat", "lstat", "realpath"]) files[name] = () => new Promise(() => {});`,
+  );
+  const { status } = spawnSync(process.execPath, ["--require", files, program, "check", join(folder, "mcp.json")]);
+  expect(status).toBe(1);
 });
 
 test("loads the protobuf runtime and the Connect router with the services", () => {

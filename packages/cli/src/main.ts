@@ -47,6 +47,8 @@ export async function runProcess(): Promise<void> {
   });
   // Ignore a closed standard error: a gateway continues without its log.
   process.stderr.on("error", () => {});
+  // If nothing is left to wait for, Node ends the process before the command has a result. That is not a success.
+  process.exitCode = exitCode.failure;
   result = await main(process.argv.slice(2));
   process.exitCode = result;
 }
