@@ -8,6 +8,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   utimesSync,
@@ -60,14 +61,16 @@ function plant(source: string, path: string): void {
     const loaded = {};
     script.runInThisContext()(loaded);
     loaded.runProcess();
-    require("node:fs").writeFileSync(${JSON.stringify(path)}, script.createCachedData(), { mode: 0o600 });`;
+    const data = script.createCachedData();
+    const hash = require("node:crypto").createHash("sha256").update(data).digest();
+    require("node:fs").writeFileSync(${JSON.stringify(path)}, Buffer.concat([data, hash]), { mode: 0o600 });`;
   execFileSync(process.execPath, ["--eval", program], { env: inherited });
 }
 
 /** The name of the cached code of this bundle, as it was last written. */
 const nameOf = (source: string): string => {
-  const { mtimeMs } = statSync(join(folder, "bundle", "wirescope.cjs"));
-  return `${source.slice(-65, -1)}-${mtimeMs}-${process.version}-${process.arch}-command.v8`;
+  const { ctimeMs } = statSync(join(folder, "bundle", "wirescope.cjs"));
+  return `${source.slice(-65, -1)}-${ctimeMs}-${process.version}-${process.arch}-command.v8`;
 };
 
 describe("the compile cache", () => {
@@ -92,9 +95,25 @@ describe("the compile cache", () => {
     writeFileSync(bundle, sourceOf("next"));
     setTime();
     expect(run()).toBe("next");
-    // Edited by hand, the hash stays.
+    // Edited by hand, the hash stays, and tools such as "cp -p" restore the time.
     writeFileSync(bundle, sourceOf("next").replace("next", "mine"));
+    setTime();
     expect(run()).toBe("mine");
+  });
+
+  test("ignores a damaged file, as after a power failure, and replaces it", () => {
+    expect(run()).toBe("good");
+    const file = join(cache, nameOf(honest));
+    const whole = readFileSync(file);
+    for (let at = 0; at < whole.length; at += Math.ceil(whole.length / 8)) {
+      const damaged = Buffer.from(whole).fill(0xff, at, at + 8);
+      writeFileSync(file, damaged);
+      expect(run()).toBe("good");
+      expect(readFileSync(file).equals(damaged)).toBe(false);
+    }
+    writeFileSync(file, "");
+    expect(run()).toBe("good");
+    expect(statSync(file).size).toBeGreaterThan(0);
   });
 
   test("caches nothing for a bundle without a hash", () => {

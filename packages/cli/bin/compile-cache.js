@@ -1,3 +1,4 @@
+const { createHash } = require("node:crypto");
 const {
   closeSync,
   constants,
@@ -16,11 +17,13 @@ const { homedir } = require("node:os");
 const { isAbsolute, join } = require("node:path");
 
 const unusedMs = 30 * 24 * 3_600_000;
+const hashBytes = 32;
 
 /**
  * V8's code cache of a script, kept between runs. V8 checks it only against the length of the source, so a program that can write the
  * file controls what runs: it is created on this machine, named after the source, in a folder that only the user can write. If that is not
- * possible, or the user's cache folder does not exist, nothing is read or written.
+ * possible, or the user's cache folder does not exist, nothing is read or written. V8 crashes on damaged code, as after a power failure,
+ * so the file ends with a hash of the code.
  *
  * @param {string | undefined} sourceId Differs for each source; without it, nothing is cached.
  * @param {string} purpose Each purpose has its own cache, because it compiles other functions.
@@ -32,7 +35,7 @@ function openCompileCache(sourceId, purpose) {
     /** @returns {Buffer | undefined} */
     read() {
       try {
-        return folder !== undefined && isOwn(lstatSync(folder), "isDirectory") ? readOwn(file) : undefined;
+        return folder !== undefined && isOwn(lstatSync(folder), "isDirectory") ? withoutHash(readOwn(file)) : undefined;
       } catch {
         return undefined;
       }
@@ -43,7 +46,7 @@ function openCompileCache(sourceId, purpose) {
       try {
         if (folder === undefined || !makeOwn(folder)) return;
         removeUnused(folder);
-        writeFileSync(draft, data, { mode: 0o600, flag: "wx" });
+        writeFileSync(draft, Buffer.concat([data, hashOf(data)]), { mode: 0o600, flag: "wx" });
         renameSync(draft, file);
       } catch {
         rmSync(draft, { force: true });
@@ -82,6 +85,17 @@ function readOwn(file) {
   } finally {
     closeSync(fd);
   }
+}
+
+/** @param {Buffer} data */
+function hashOf(data) {
+  return createHash("sha256").update(data).digest();
+}
+
+/** The code in a file; undefined if it is damaged. @param {Buffer | undefined} content */
+function withoutHash(content) {
+  const data = content?.subarray(0, -hashBytes);
+  return data && hashOf(data).equals(content.subarray(-hashBytes)) ? data : undefined;
 }
 
 /** Whether a path is of this kind, belongs to this user, and cannot be written by others. Windows has neither owner nor mode. */

@@ -48,15 +48,15 @@ function loadBundle(purpose) {
 }
 
 /**
- * Differs for each content of the bundle: the hash in its last line differs for each build, and the time of the last change for a copy that
- * somebody edited. Hashing 3 MB at each start would take 15 ms.
+ * Differs for each content of the bundle: the hash in its last line differs for each build, and the time of the last change of the file, which
+ * no program can set, for a copy that somebody edited. Hashing 3 MB at each start would take 15 ms.
  *
  * @param {string} source
  * @returns {string | undefined} Undefined if there is no hash.
  */
 function sourceIdOf(source) {
   const hash = /\n\/\/ ([0-9a-f]{64})\n$/.exec(source.slice(-69))?.[1];
-  return hash && `${hash}-${statSync(bundle).mtimeMs}`;
+  return hash && `${hash}-${statSync(bundle).ctimeMs}`;
 }
 
 /**
