@@ -108,6 +108,45 @@ describe("a client in the user's OAuth file", () => {
     await expect.poll(() => gateway.stderr).toContain("The previous configuration stays in use.");
   });
 
+  test.each([
+    ["assertion", { grant: "workload", clientId: "robot" }, "assertionFile"],
+    [
+      "identity token",
+      {
+        grant: "enterprise",
+        clientId: "robot",
+        identityTokenEndpoint: "https://idp.example/token",
+        identityClientId: "x",
+      },
+      "identityTokenFile",
+    ],
+  ])("a running gateway uses another file with the %s of a grant", async (_, grant, setting) => {
+    const world = await createLoginWorld();
+    const use = (file: string): string => keep(world, { notes: { url: world.tool.url, ...grant, [setting]: file } });
+    use("before.jwt");
+    await startGateway(["--port", "0", "--trust", ...world.shared], { env: world.env });
+    const status = async (): Promise<string> => (await world.run(["status", "--json"])).stdout;
+    await expect.poll(status).toContain("cannot read the file before.jwt");
+    use("after.jwt");
+    await expect.poll(status).toContain("cannot read the file after.jwt");
+  });
+
+  test("a running gateway says once, in its log, that settings are for another url", async () => {
+    const world = await createLoginWorld();
+    const use = (scope: string): string =>
+      keep(world, { notes: { url: "https://other.example/mcp", scopes: [scope] } });
+    use("a");
+    const gateway = await startGateway(["--port", "0", "--trust", "--log", "json", ...world.shared], {
+      env: world.env,
+    });
+    const note = "with a different url, so it is not used here.";
+    await expect.poll(() => gateway.stderr).toContain(note);
+    use("b");
+    await expect.poll(() => gateway.stderr).toContain('"reloaded"');
+    expect(gateway.stderr.split(note)).toHaveLength(2);
+    for (const line of gateway.stderr.trim().split("\n")) expect(() => JSON.parse(line)).not.toThrow();
+  });
+
   test("reports a refused client without its secret", async () => {
     const world = await createLoginWorld({ clients: [{ ...machine, client_id: "robot", client_secret: "right" }] });
     const secret = "wrong-secret-of-the-robot";

@@ -1,5 +1,6 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { createSecretRegistry } from "@wirescope/tool-server";
+import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { configurationOf, connect, pollOptions, startTestGateway, textOf } from "./gateway.test.helper.js";
@@ -80,6 +81,23 @@ test("applies a changed variable or tool filter of an entry at a reload", async 
   await expect(client.callTool({ name: "all__get-sum", arguments: { a: 1, b: 2 } })).rejects.toThrow(
     /Tool "[^"]+" does not exist/,
   );
+});
+
+test("reports OAuth settings that cannot be read as a failure of their server, and reloads the others", async () => {
+  const entries = { notes: { type: "http", url: "https://notes.example/mcp" } };
+  const overrides = (): never => {
+    throw new RangeError("The settings are locked.");
+  };
+  const configured = configurationOf(entries, { oauth: { vault: createMemoryVault(), overrides } });
+  const echo = { echo: { type: "http", url: await serveModern(makeEcho("echo")) } };
+  const { gateway } = await startTestGateway(echo);
+  await gateway.reload([configured, configurationOf(echo)]);
+  await expect
+    .poll(() => gateway.servers().map(({ name, failure }) => [name, failure?.message]), pollOptions)
+    .toEqual([
+      ["notes", "The settings are locked."],
+      ["echo", undefined],
+    ]);
 });
 
 test("uses the first of two configurations that define a server of the same name, and reports it", async () => {

@@ -59,6 +59,8 @@ export interface ConfigurationReaderOptions {
   readonly loginCommand: (server: string) => string;
   /** Called once with each reason why servers or helpers run without a sandbox. */
   readonly onNoSandbox?: SandboxSettings["onMissing"];
+  /** Called once with each note about the user's OAuth settings. */
+  readonly onOAuthNote?: (note: string) => void;
 }
 
 /** Creates a reader; the plugin root of each configuration is its folder. */
@@ -66,13 +68,19 @@ export function createConfigurationReader(
   files: readonly string[],
   values: OptionValues<typeof upOptions>,
   io: Io,
-  { secrets, extra = {}, loginCommand, onNoSandbox }: ConfigurationReaderOptions,
+  { secrets, extra = {}, loginCommand, onNoSandbox, onOAuthNote }: ConfigurationReaderOptions,
 ): ConfigurationReader {
   let oauth: Promise<OAuthSettings> | undefined;
   const oauthOf = (isNeeded: boolean): Promise<OAuthSettings> => {
     if (isNeeded) oauth ??= openOAuth(values, io, secrets, loginCommand);
     return oauth ?? Promise.resolve({ vault: createMemoryVault() });
   };
+  const notes = new Set<string>();
+  const readOverrides = (variables: Variables): OAuthSettings["overrides"] =>
+    readOAuthFile(io, variables, (note) => {
+      if (!notes.has(note)) onOAuthNote?.(note);
+      notes.add(note);
+    });
   const trust = trustFor(io, values.trust);
   const tokenFile = values["token-file"];
   const hidden = tokenFile === undefined ? [] : [resolve(tokenFile)];
@@ -145,7 +153,7 @@ export function createConfigurationReader(
             },
             ca: readPem(values.ca, "--ca"),
             sandbox,
-            oauth: { ...(await oauthOf(hasOAuth)), overrides: hasOAuth ? readOAuthFile(io, variables) : undefined },
+            oauth: { ...(await oauthOf(hasOAuth)), overrides: hasOAuth ? readOverrides(variables) : undefined },
           };
         }),
       );

@@ -134,6 +134,7 @@ async function serve(
     loginCommand: (server) => commands.about("login", server),
     onNoSandbox: (reason, program) =>
       logDefect(`${program === "server" ? "Stdio servers" : "Headers helpers"} run without a sandbox. ${reason}`),
+    onOAuthNote: (note) => logDefect(note),
   });
   const isPiped = values.stdio;
   if (isPiped) assertNoListenOptions(values);

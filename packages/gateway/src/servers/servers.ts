@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
 import { type Entry, substituteEntry, variableUses } from "@wirescope/tool-server/config";
-import { type Implementation, type Mutable, usesOAuth, variableValue } from "@wirescope/tool-server/internal";
+import { faultOf, type Implementation, type Mutable, usesOAuth, variableValue } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
@@ -213,7 +213,6 @@ function oauthSettingsOf(entry: Entry, configured: GatewayConfiguration, secrets
     return configured.oauth?.overrides?.(entry.name, resolved.url);
   } catch (error) {
     // The connection reports it.
-    if (ToolServerError.is(error, "CONFIGURATION_UNREADABLE")) return error.message;
-    throw error;
+    return faultOf(error).message;
   }
 }

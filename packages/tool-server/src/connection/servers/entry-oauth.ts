@@ -29,6 +29,8 @@ export type OAuthOverrides = Pick<
   readonly identityProvider?: Pick<IdentitySessionOptions, "issuer" | "clientId"> | undefined;
   /** Obtains the secret of `client`. */
   readonly secretCommand?: OwnSecretCommand | undefined;
+  /** The settings that the functions of `grant` use, such as the path of a file: functions cannot be compared. */
+  readonly grantSettings?: readonly string[] | undefined;
 };
 
 /** Converts the settings of an entry to overrides; settings that are not set are omitted. */
@@ -96,7 +98,7 @@ export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptio
   // Tokens, codes and verifiers are replaced as long as the process runs; a refresh adds up to four.
   const { add } = secrets.rotating(64);
   const shared = { profile, vault, http, secrets: { add, redact: secrets.redact }, clock, allowInsecureLoopback };
-  const { identityProvider, secretCommand, ...overrides } = settings.overrides?.(server, url) ?? {};
+  const { identityProvider, secretCommand, grantSettings: _, ...overrides } = settings.overrides?.(server, url) ?? {};
   const { client } = overrides;
   return {
     ...overridesOf(options.oauth ?? {}, options.secretReader()),

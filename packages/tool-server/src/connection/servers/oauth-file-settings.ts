@@ -78,22 +78,24 @@ function resolveCommand(context: OAuthFileContext, { command, ...rest }: SecretC
 function grantOf(
   context: OAuthFileContext,
   settings: OAuthSettingsOf<string>,
-): Pick<OAuthOverrides, "grant" | "identityProvider"> {
+): Pick<OAuthOverrides, "grant" | "identityProvider" | "grantSettings"> {
   const { grant } = settings;
   const requires = (names: string): ToolServerError =>
     unusable(context, `the grant ${grant} requires ${names}.`, "Add what is missing.");
-  const file = (name: "assertionFile" | "identityTokenFile"): (() => Promise<string>) => {
+  const file = (name: "assertionFile" | "identityTokenFile"): { path: string; read: () => Promise<string> } => {
     const path = settings[name];
     if (path === undefined) throw requires(name);
     // Read each time: platforms renew such tokens in place.
-    return () => readToken(context, path);
+    return { path, read: () => readToken(context, path) };
   };
   switch (grant) {
     case "client-credentials":
       if (settings.clientId === undefined) throw requires("clientId and a secret or key");
       return { grant: { kind: "client-credentials" } };
-    case "workload":
-      return { grant: { kind: "workload", assertion: file("assertionFile") } };
+    case "workload": {
+      const { path, read } = file("assertionFile");
+      return { grant: { kind: "workload", assertion: read }, grantSettings: [path] };
+    }
     case "enterprise": {
       const { identityProvider, identityTokenEndpoint: tokenEndpoint, identityClientId: clientId } = settings;
       if (identityProvider !== undefined) return { identityProvider: { issuer: identityProvider, clientId } };
@@ -101,13 +103,14 @@ function grantOf(
         throw requires("identityProvider, or identityTokenEndpoint and identityClientId");
       }
       const provider = { tokenEndpoint, client: { clientId } };
-      const idToken = file("identityTokenFile");
+      const { path, read } = file("identityTokenFile");
       return {
         grant: {
           kind: "enterprise",
           url: tokenEndpoint,
-          identity: async () => ({ provider, idToken: await idToken() }),
+          identity: async () => ({ provider, idToken: await read() }),
         },
+        grantSettings: [clientId, path],
       };
     }
     default:
