@@ -2,7 +2,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { configurationOf, connect, pollOptions, startTestGateway, textOf } from "./gateway.test.helper.js";
-import { serveLegacy } from "./tool-servers.test.helper.js";
+import { serve, serveLegacy } from "./tool-servers.test.helper.js";
 
 function makeFiles(): McpServer {
   const server = new McpServer({ name: "files", version: "1" }, { capabilities: { tools: {} } });
@@ -69,4 +69,61 @@ test("reports a filter for an unknown server, and a pattern that matches no tool
     'The tool filter for server "mail" has no effect: the server does not exist. Servers: files.',
     'No tool of server "files" matches "raed_file" in its tool filter. Check the names of its tools and correct the filter.',
   ]);
+});
+
+/** A server that cannot list its tools and prompts until `repair` is called. */
+async function serveBroken(): Promise<{ readonly entries: object; repair(): void }> {
+  let isBroken = true;
+  const respond = (method: string, id: unknown): object => {
+    const about = { name: "orders", version: "1" };
+    const capabilities = { tools: {}, prompts: {} };
+    if (method === "initialize") {
+      return { jsonrpc: "2.0", id, result: { protocolVersion: "2025-06-18", capabilities, serverInfo: about } };
+    }
+    if (method === "tools/list" && !isBroken) {
+      return { jsonrpc: "2.0", id, result: { tools: [{ name: "search", inputSchema: { type: "object" } }] } };
+    }
+    return { jsonrpc: "2.0", id, error: { code: -32_603, message: `No table for ${method}.` } };
+  };
+  const port = await serve(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += String(chunk);
+    const { method, id } = request.method === "POST" ? JSON.parse(body) : {};
+    if (id === undefined) response.writeHead(request.method === "POST" ? 202 : 405).end();
+    else {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify(respond(method, id)));
+    }
+  });
+  return {
+    entries: { orders: { type: "http", url: `http://127.0.0.1:${port}/mcp` } },
+    repair() {
+      isBroken = false;
+    },
+  };
+}
+
+test("lists the tools of a connected server at once if the user reconnects it", async () => {
+  const { entries, repair } = await serveBroken();
+  const { gateway } = await startTestGateway(entries);
+  const status = () => gateway.servers()[0];
+  await expect.poll(() => status()?.failure?.message, pollOptions).toContain("No table for tools/list.");
+  await gateway.reconnect("orders");
+  expect(status()).toMatchObject({ state: "READY", tools: undefined });
+  repair();
+  await gateway.reconnect("orders");
+  expect(status()).toMatchObject({ state: "READY", failure: undefined, tools: 1 });
+});
+
+test("does not say that a connected server has not connected yet, or name the failure of another list", async () => {
+  const { entries } = await serveBroken();
+  const gateway = await startTestGateway(entries);
+  await expect.poll(() => gateway.gateway.servers()[0]?.failure, pollOptions).toBeDefined();
+  const client = await connect(gateway, "legacy");
+  await expect(client.callTool({ name: "orders__search", arguments: {} })).rejects.toThrow(
+    /server orders cannot list its tools: .*No table for tools\/list\./,
+  );
+  await expect(client.getPrompt({ name: "orders__greet" })).rejects.toThrow(
+    /server orders did not list its prompts\. Try again later\./,
+  );
 });

@@ -8,7 +8,7 @@ export {
   vaultKinds,
 } from "./auth/vault/choose-vault.js";
 export { createUnavailableVault } from "./auth/vault/unavailable-vault.js";
-export { createBackOff } from "./back-off.js";
+export { backOffMs, createBackOff } from "./back-off.js";
 export { type Cancellation, Canceller } from "./cancellation.js";
 export { defaultClientInfo } from "./client-info.js";
 export { systemClock, waitAtMost } from "./clock.js";

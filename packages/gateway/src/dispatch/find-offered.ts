@@ -38,12 +38,16 @@ export async function findOffered<Kind extends keyof Kinds>(
   const unavailable = candidates.find((server) => server[kind].cached === undefined)?.status();
   const title = kind === "tools" ? "Tool" : "Prompt";
   if (unavailable !== undefined) {
-    const { failure, state: connectivity } = unavailable;
-    const fails = connectivity === "READY" ? `cannot list its ${kind}` : "is down";
-    const state = failure === undefined ? "has not connected yet. Try again later." : `${fails}: ${failure.message}`;
+    const isConnected = unavailable.state === "READY";
+    // That of a connected server is why its tools cannot be listed.
+    const failure = isConnected && kind !== "tools" ? undefined : unavailable.failure;
+    const [unlisted, waits] = isConnected
+      ? [`cannot list its ${kind}`, `did not list its ${kind}`]
+      : ["is down", "has not connected yet"];
+    const state = failure === undefined ? `${waits}. Try again later.` : `${unlisted}: ${failure.message}`;
     const message = `${title} ${plain(name)} is unavailable because server ${plain(unavailable.name)} ${state}`;
     throw new RpcError(rpcCodes.failed, message, {
-      data: { reason: unavailable.failure?.code ?? "SERVER_UNAVAILABLE", server: unavailable.name },
+      data: { reason: failure?.code ?? "SERVER_UNAVAILABLE", server: unavailable.name },
     });
   }
   throw new RpcError(

@@ -28,6 +28,8 @@ export interface CachedListOptions<Item> {
   /** How long a caller of `get` waits, in milliseconds. */
   readonly limitMs: number;
   readonly clock: Clock;
+  /** The list was loaded and can be used. Called before `onChanged`. Default: nothing. */
+  readonly onLoaded?: (() => void) | undefined;
   /** The cached list has changed. */
   readonly onChanged: () => void;
   /** The load failed, or took too long: then `reason` is undefined. */
@@ -35,7 +37,7 @@ export interface CachedListOptions<Item> {
 }
 
 export function createCachedList<Item>(options: CachedListOptions<Item>): CachedList<Item> {
-  const { load, limitMs, clock, onChanged, onUnavailable } = options;
+  const { load, limitMs, clock, onLoaded = () => {}, onChanged, onUnavailable } = options;
   let cachedText = "";
   let freshUntil = 0;
   let loading: { readonly promise: Promise<void>; readonly since: number; isLate: boolean } | undefined;
@@ -56,6 +58,7 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
       .then(
         ({ items, ttlMs, text }) => {
           if (generation === startGeneration) freshUntil = clock.now() + ttlMs;
+          onLoaded();
           setCached(items, text);
         },
         (reason: unknown) => {

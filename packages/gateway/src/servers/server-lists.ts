@@ -1,5 +1,5 @@
 import type { Clock, Connection } from "@wirescope/tool-server";
-import { describeDuration, isObject, jsonLengthOf, type RpcObject } from "@wirescope/tool-server/internal";
+import { backOffMs, describeDuration, isObject, jsonLengthOf, type RpcObject } from "@wirescope/tool-server/internal";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import { type CachedList, createCachedList, type LoadedList } from "./cached-list.js";
@@ -56,8 +56,8 @@ export interface ServerListsOptions {
 
 /** Time limit to load a list, no matter how long a client waits for it. */
 const loadMs = 60_000;
-/** Until tools that could not be listed are loaded again, although no client lists them, in milliseconds. */
-const retryMs = 10_000;
+/** Until tools that could not be listed are loaded again, although no client lists them, in milliseconds; doubled up to the maximum. */
+const [retryMs, maxRetryMs] = [2000, 60_000];
 /** Maximum distinct reasons that are reported until a list is complete again. */
 const maxReasons = 16;
 
@@ -67,13 +67,25 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
   let isOffered = createToolFilter(filter);
   let idlePatterns: readonly string[] = [];
   let cancelRetry = (): void => {};
+  let failures = 0;
   let isClosed = false;
 
   const onToolsFailed = (failure: unknown): void => {
     options.onToolsListed(failure);
     cancelRetry();
     if (isClosed) return;
-    cancelRetry = clock.after(retryMs, () => void tools.get());
+    failures += 1;
+    cancelRetry = clock.after(backOffMs(failures, retryMs, maxRetryMs), () => void tools.get());
+  };
+
+  const endRetry = (): void => {
+    failures = 0;
+    cancelRetry();
+  };
+
+  const onToolsLoaded = (): void => {
+    endRetry();
+    options.onToolsListed();
   };
 
   const onChanged = (kind: ListKind): void =>
@@ -110,17 +122,14 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
         // It reconnects by itself, which loads its lists: a client must not wait for that.
         if (connection.state === "TRANSIENT_FAILURE") throw new Error("The connection failed.");
         const { items, ttlMs } = await fetchList(connection, kind, loadMs);
-        if (kind === "tools") {
-          checkPatterns(items.map((item) => String(item.name)));
-          cancelRetry();
-          options.onToolsListed();
-        }
+        if (kind === "tools") checkPatterns(items.map((item) => String(item.name)));
         const unusable: string[] = [];
         const offered = items.flatMap((item) => offer(item, unusable) ?? []);
         if (unusable.length === 0) reported.clear();
         else omit(describeUnusable(unusable));
         return { items: offered, ttlMs };
       },
+      onLoaded: kind === "tools" ? onToolsLoaded : undefined,
       onChanged: () => onChanged(kind),
       onUnavailable(error) {
         if (error === undefined) {
@@ -166,12 +175,12 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
       for (const list of Object.values(lists)) void list.get();
     },
     clear() {
-      cancelRetry();
+      endRetry();
       for (const list of Object.values(lists)) list.clear();
     },
     close() {
       isClosed = true;
-      cancelRetry();
+      endRetry();
     },
   };
 }

@@ -90,7 +90,7 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
   notify(method: string, params: RpcObject, capabilities: RpcObject | undefined): void;
   /** Cancels calls during which the server has been silent for too long. */
   cancelSilent(): void;
-  /** Connects at once if it is not connected. Resolves after the attempt, even if it failed. */
+  /** Connects at once if it is not connected, or lists its tools if that failed. Resolves after the attempt, even if it failed. */
   reconnect(): Promise<void>;
   /** To sign in and out by OAuth; undefined if the entry has its own credential. */
   oauth(): Promise<OAuthSession | undefined>;
@@ -309,6 +309,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       if (connection === undefined) failure = failure && { ...failure, at: 0 };
       const opened = connection ?? (await open().catch(() => undefined))?.connection;
       if (opened !== undefined && opened.state !== "READY") await opened.connect().catch(() => {});
+      else if (failure !== undefined) await lists.tools.get();
     },
     status() {
       const authentication = connection?.info.credential();

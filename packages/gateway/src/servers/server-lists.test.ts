@@ -1,0 +1,102 @@
+import type { Clock, Connection } from "@wirescope/tool-server";
+import { beforeEach, expect, test } from "vitest";
+import { completeLimits } from "../limits.js";
+import { createServerLists, type ServerLists } from "./server-lists.js";
+
+/** The delays of the timers that are pending, in milliseconds, and how to end each. */
+let timers: { readonly delayMs: number; wake(): void }[];
+let loads: number;
+let isFailing: boolean;
+let tools: object[];
+/** For each load, whether the tools could be listed. */
+let listed: boolean[];
+let lists: ServerLists;
+
+const clock: Clock = {
+  now: () => 0,
+  after(delayMs, wake) {
+    const timer = {
+      delayMs,
+      wake() {
+        timers = timers.filter((each) => each !== timer);
+        wake();
+      },
+    };
+    timers.push(timer);
+    return () => {
+      timers = timers.filter((each) => each !== timer);
+    };
+  },
+};
+
+const connection = {
+  state: "READY",
+  server: { capabilities: { tools: {} } },
+  async request() {
+    loads += 1;
+    if (isFailing) throw new Error("The database is down.");
+    return { tools };
+  },
+} as unknown as Connection;
+
+beforeEach(() => {
+  [timers, loads, isFailing, tools, listed] = [[], 0, true, [], []];
+  lists = createServerLists({
+    server: "orders",
+    limits: completeLimits(),
+    clock,
+    filter: undefined,
+    isUnprefixed: false,
+    events: { emit: () => {} },
+    open: async () => connection,
+    onOmitted: () => {},
+    onToolsListed: (failure) => void listed.push(failure === undefined),
+  });
+});
+
+const delays = (): number[] => timers.map(({ delayMs }) => delayMs);
+
+/** Ends the delay before the retry, and returns the next delays. */
+async function retry(): Promise<number[]> {
+  timers[0]?.wake();
+  await lists.tools.get();
+  return delays();
+}
+
+test("lists tools that could not be listed again after increasing delays, until they are listed", async () => {
+  await lists.tools.get();
+  expect(delays()).toEqual([2000]);
+  for (const delayMs of [4000, 8000, 16_000, 32_000, 60_000, 60_000]) expect(await retry()).toEqual([delayMs]);
+  isFailing = false;
+  expect(await retry()).toEqual([]);
+  expect(loads).toBe(8);
+  isFailing = true;
+  lists.refresh("tools");
+  await lists.tools.get();
+  expect(delays()).toEqual([2000]);
+});
+
+test("does not report a list that is too long to be offered as listed", async () => {
+  isFailing = false;
+  const [name, inputSchema] = ["n".repeat(50), { type: "object" }];
+  // Below the limit as the server sends it, and above with the prefix of the server.
+  const description = "d".repeat(16 * 1024 * 1024 - JSON.stringify({ name, description: "", inputSchema }).length);
+  tools = [{ name, description, inputSchema }];
+  await lists.tools.get();
+  expect(await retry()).toEqual([4000]);
+  expect(listed).toEqual([false, false]);
+});
+
+test.each(["clear", "close"] as const)("does not list tools again after %s", async (method) => {
+  await lists.tools.get();
+  expect(delays()).toHaveLength(1);
+  lists[method]();
+  expect(delays()).toEqual([]);
+});
+
+test("starts no timer if the list fails after the server was closed", async () => {
+  const loading = lists.tools.get();
+  lists.close();
+  await loading;
+  expect(delays()).toEqual([]);
+});
