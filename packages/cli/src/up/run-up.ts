@@ -5,7 +5,7 @@ import type { GatewayListener } from "@wirescope/gateway";
 import type { Gateway } from "@wirescope/gateway/internal";
 import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createPageAccess } from "@wirescope/gateway/internal/page";
-import { createSecretRegistry, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
+import { createSecretRegistry, type ErrorParts, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import { findConfigurationFile } from "@wirescope/tool-server/config";
 import { configurationFileAt } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
@@ -234,10 +234,11 @@ async function serve(
       logConfigurationProblems();
     } catch (error) {
       if (!(error instanceof UsageError) && !ToolServerError.is(error)) throw error;
+      const parts = ToolServerError.is(error) ? error : { problem: error.message, advice: error.next ?? "" };
+      const { subject, problem, evidence }: Omit<ErrorParts, "advice"> = parts;
+      const advice = `The previous configuration stays in use. ${parts.advice}`.trimEnd();
       const code = ToolServerError.is(error) ? error.code : "CONFIGURATION_UNREADABLE";
-      const next = error instanceof UsageError ? error.next : undefined;
-      const advice = ["The previous configuration stays in use.", ...(next === undefined ? [] : [next])].join(" ");
-      reloadFailure = new ToolServerError(code, { problem: error.message, advice }, { cause: error });
+      reloadFailure = new ToolServerError(code, { subject, problem, evidence, advice }, { cause: error });
       throw reloadFailure;
     }
   };
