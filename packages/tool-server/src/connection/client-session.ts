@@ -11,15 +11,13 @@ import { afterIdleTimeout, timerMs } from "./call-limit.js";
 import type { ClientSettings, MessageOrigin, ServerDescription } from "./client-settings.js";
 import type { ChangedList, ForwardedRequest } from "./connection.js";
 import { listChangeHandlers, watchSubscription } from "./lists.js";
-import { connectClient, type EraMemory, handshakeTimes } from "./negotiate-era.js";
+import { connectClient, type EraMemory, probeTimeoutMs } from "./negotiate-era.js";
 import type { Call } from "./rpc/call.js";
 import type { RequestId, RpcObject } from "./rpc/json-rpc.js";
 import { Peer, type RelatedCall } from "./rpc/peer.js";
 import { metaKeys } from "./rpc/protocol.js";
 import { createSchemaValidator } from "./schema-validator.js";
 import type { ToolTransport } from "./transports/transport.js";
-
-export type { ClientSettings, ServerDescription } from "./client-settings.js";
 
 const [callStarted, callSucceeded, callFailed] = [
   publisherOf("transport:call-started"),
@@ -104,12 +102,12 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     end(transport.failure?.message ?? "The transport closed.");
     if (session !== undefined && !wasOver) options.onLost(session, transport.failure);
   };
-  const times = handshakeTimes(transport, options.era, requestMs);
+  const probeMs = probeTimeoutMs(transport, options.era, requestMs);
   const client = new Client(settings.info ?? defaultClientInfo, {
     capabilities: capabilitiesOf(settings),
     listChanged: listChangeHandlers(options.onListChanged),
     jsonSchemaValidator: createSchemaValidator(),
-    versionNegotiation: { mode: "auto", probe: { timeoutMs: times.probeMs } },
+    versionNegotiation: { mode: "auto", probe: { timeoutMs: probeMs } },
   });
   client.onerror = (error) => {
     if (!isOver) report(info, "info", `Out of band: ${error.message}`);
@@ -136,7 +134,8 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   callStarted(info);
   try {
     signal.throwIfAborted();
-    await connectClient(client, peer.clientTransport as Transport & ToolTransport, options.era, times);
+    const clientTransport = peer.clientTransport as Transport & ToolTransport;
+    await connectClient(client, clientTransport, options.era, requestMs, probeMs);
     signal.throwIfAborted();
   } catch (error) {
     callFailed(info);

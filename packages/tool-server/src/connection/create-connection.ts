@@ -142,7 +142,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           return result;
         } catch (cause) {
           session.endCall(false);
-          const error = toFailure(session, cause, { method, signal, timeoutMs });
+          const error = toFailure(session, cause, method, signal, timeoutMs);
           if (!mayRepeat || signal?.aborted || !isRepeatable(error, method)) throw error;
           report(info, "warning", `Retrying ${method}: ${error.message}`);
           phases?.retry(error.message);
@@ -158,7 +158,9 @@ export function createConnection(options: ConnectionOptions): Connection {
   const toFailure = (
     session: ClientSession,
     cause: unknown,
-    { method, signal, timeoutMs }: Attempt,
+    method: string,
+    signal: Cancellation | undefined,
+    timeoutMs: number,
   ): ToolServerError => {
     const { transport } = session;
     const error =
@@ -303,7 +305,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       try {
         await session.notify(method, params);
       } catch (error) {
-        throw toFailure(session, error, { method, signal: undefined, timeoutMs: idleTimeoutMs });
+        throw toFailure(session, error, method, undefined, idleTimeoutMs);
       }
     },
     redact,
@@ -322,10 +324,4 @@ export function createConnection(options: ConnectionOptions): Connection {
   publish("connection:opened", info);
   if (isEager) keeper.begin();
   return connection;
-}
-
-interface Attempt {
-  readonly method: string;
-  readonly signal: Cancellation | undefined;
-  readonly timeoutMs: number;
 }

@@ -19,21 +19,15 @@ export function createEraMemory(isFixed: boolean): EraMemory {
   return { isLegacy: isFixed, isFixed, failedAtProbe: false, isSlow: false, shouldRetry: false };
 }
 
-/** The time limits of a handshake and of its probe, in milliseconds. */
-export interface HandshakeTimes {
-  readonly timeoutMs: number;
-  readonly probeMs: number;
-}
-
 /**
- * The time limit of the probe for the newer era. On a shared socket no response means the older era, because some servers ignore
+ * The time limit of the probe for the newer era, within that of the handshake. On a shared socket no response means the older era, because some servers ignore
  * unknown methods, and time must be left for the older handshake. Otherwise it is a failure.
  */
-export function handshakeTimes(transport: ToolTransport, era: EraMemory, timeoutMs: number): HandshakeTimes {
-  if (!sharesOneSocket(transport)) return { timeoutMs, probeMs: timeoutMs };
+export function probeTimeoutMs(transport: ToolTransport, era: EraMemory, timeoutMs: number): number {
+  if (!sharesOneSocket(transport)) return timeoutMs;
   // A process takes time to start, especially on a busy machine; a WebSocket is ready when it opens.
   const maxMs = transport.kind === "stdio" ? 8000 : 3000;
-  return { timeoutMs, probeMs: era.isSlow ? timeoutMs * 0.9 : Math.min(timeoutMs / 2, maxMs) };
+  return era.isSlow ? timeoutMs * 0.9 : Math.min(timeoutMs / 2, maxMs);
 }
 
 /** Connects in the server's era: probes for the newer one first, unless the server is known to use the older. */
@@ -41,7 +35,8 @@ export async function connectClient(
   client: Client,
   transport: ToolTransport,
   era: EraMemory,
-  { timeoutMs, probeMs }: HandshakeTimes,
+  timeoutMs: number,
+  probeMs: number,
 ): Promise<void> {
   // The SSE transport is older than the newer era.
   const isLegacy = era.isLegacy || era.failedAtProbe || transport.kind === "sse";

@@ -5,7 +5,7 @@ import type { Clock } from "../clock.js";
 import type { Entry } from "../config/entry.js";
 import type { Configuration } from "../config/parse-configuration.js";
 import type { Variables } from "../config/substitute-entry.js";
-import type { ClientSettings } from "../connection/client-session.js";
+import type { ClientSettings } from "../connection/client-settings.js";
 import type { OAuthSettings } from "../connection/servers/entry-oauth.js";
 import type { ToolServerSettings } from "../connection/servers/open-tool-server.js";
 import type { ToolServerError } from "../errors.js";

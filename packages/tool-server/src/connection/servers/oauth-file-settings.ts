@@ -56,10 +56,7 @@ export function overridesOfFile(
   if (privateKeyFile !== undefined && client === undefined) {
     throw unusable(context, "privateKeyFile requires clientId.", "Add clientId.");
   }
-  const signing =
-    client === undefined || privateKeyFile === undefined
-      ? client
-      : withKey(context, { ...client, keyId, algorithm }, privateKeyFile);
+  const signing = client && privateKeyFile ? withKey(context, { ...client, keyId, algorithm }, privateKeyFile) : client;
   return {
     ...rest,
     ...(issuer === undefined ? {} : { issuer }),

@@ -1,6 +1,6 @@
 import { waitAtMost } from "../../clock.js";
 import { publish } from "../../diagnostics.js";
-import { messageOf, ToolServerError } from "../../errors.js";
+import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser, type StreamEvent } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { InFlightSet } from "../../in-flight.js";
@@ -16,12 +16,11 @@ import { createStrayOutput } from "./stray-output.js";
 import { subjectOf } from "./streamable-http-failures.js";
 import { eventStream, mediaTypeOf, send } from "./streamable-http-session.js";
 import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
-import { connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
+import { connectionBroken, connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
 
 /** How many responses to the server's requests are posted concurrently, each on its own socket. */
 const maxConcurrentReplies = 4;
 const advice = "Check that the URL is an SSE endpoint, such as /sse; for a Streamable HTTP server, use the type http.";
-const connectAgain = "Connect again.";
 
 /** How long pending notifications may delay the close, in milliseconds. */
 const closeDelayMs = 1000;
@@ -113,13 +112,10 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
           return replies.room();
         })
         .then(
-          () =>
-            end(
-              new ToolServerError("CONNECTION_LOST", {
-                problem: `${subject} ended its event stream.`,
-                advice: connectAgain,
-              }),
-            ),
+          () => {
+            const problem = `${subject} ended its event stream.`;
+            end(new ToolServerError("CONNECTION_LOST", { problem, advice: "Connect again." }));
+          },
           (error: unknown) => end(failureOf(error)),
         )
         .then(settle);
@@ -127,25 +123,13 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   /** Aborts the post of a cancelled request: a server that hangs never accepts it. */
   const cancel = (cancelled: RequestId | undefined): void => {
     if (cancelled === undefined) return;
+    const problem = `The request to the server ${JSON.stringify(server)} was cancelled.`;
     for (const { id, controller } of posts) {
-      if (id === cancelled)
-        controller.abort(
-          new ToolServerError("CALL_CANCELLED", {
-            problem: `The request to the server ${JSON.stringify(server)} was cancelled.`,
-            advice: "",
-          }),
-        );
+      if (id === cancelled) controller.abort(new ToolServerError("CALL_CANCELLED", { problem, advice: "" }));
     }
   };
-  const failureOf = (error: unknown): ToolServerError => {
-    if (ToolServerError.is(error)) return error;
-    const why = printableText(secrets.redact(messageOf(error)), 200);
-    const parts = {
-      problem: `The connection to the server ${JSON.stringify(server)} is lost: ${why}.`,
-      advice: connectAgain,
-    };
-    return new ToolServerError("CONNECTION_LOST", parts, { cause: error });
-  };
+  const failureOf = (error: unknown): ToolServerError =>
+    ToolServerError.is(error) ? error : connectionBroken(context, error);
   const connect = async (): Promise<void> => {
     const sendRequest = (headers: Readonly<Record<string, string>>): Promise<HttpResponse> =>
       send(context, {

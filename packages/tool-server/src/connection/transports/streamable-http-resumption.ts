@@ -34,14 +34,14 @@ export async function resumeEvents(session: HttpSession, broken: BrokenStream): 
   for (let failures = 0; ; ) {
     const delayMs = isImmediate && failures === 0 ? 0 : retryDelayMs(retryMs, backOff.ended());
     await sleep(context.clock, delayMs, signal);
-    const { response, failure } = await tryToResume(session, lastEventId, signal);
-    if (response !== undefined) {
+    const resumed = await tryToResume(session, lastEventId, signal);
+    if (!ToolServerError.is(resumed)) {
       backOff.opened();
-      return response;
+      return resumed;
     }
     failures += 1;
-    if (failures === maxFailures || !isTemporary(failure)) {
-      throw responseLost(context, `${why}, and it could not be resumed (${failure.message})`, failure);
+    if (failures === maxFailures || !isTemporary(resumed)) {
+      throw responseLost(context, `${why}, and it could not be resumed (${resumed.message})`, resumed);
     }
   }
 }
@@ -61,18 +61,19 @@ export function isTemporary({ code, details: { status = 0 } }: ToolServerError):
   return code === "CONNECTION_LOST" || code === "SERVER_UNREACHABLE" || code === "CALL_TIMEOUT";
 }
 
-type EventsResult =
-  | { readonly response: HttpResponse; readonly failure?: undefined }
-  | { readonly response?: undefined; readonly failure: ToolServerError };
-
-async function tryToResume(session: HttpSession, lastEventId: string, signal: AbortSignal): Promise<EventsResult> {
+/** Resolves with the response, or with the reason why the stream was not resumed. */
+async function tryToResume(
+  session: HttpSession,
+  lastEventId: string,
+  signal: AbortSignal,
+): Promise<HttpResponse | ToolServerError> {
   try {
     const response = await requestEvents(session, lastEventId, signal);
-    if (response.status === 200 && mediaTypeOf(response) === eventStream) return { response };
-    return { failure: statusFailure(session, await readUnexpected(response, session.context.clock), "GET") };
+    if (response.status === 200 && mediaTypeOf(response) === eventStream) return response;
+    return statusFailure(session, await readUnexpected(response, session.context.clock), "GET");
   } catch (error) {
     signal.throwIfAborted();
     if (!ToolServerError.is(error)) throw error;
-    return { failure: error };
+    return error;
   }
 }

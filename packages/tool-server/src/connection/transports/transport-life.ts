@@ -1,8 +1,9 @@
-import { describeProblem, ToolServerError } from "../../errors.js";
+import { describeProblem, messageOf, ToolServerError } from "../../errors.js";
 import { InFlightSet } from "../../in-flight.js";
 import type { Mutable } from "../../mutable.js";
+import { printableText } from "../../printable-text.js";
 import type { RpcMessage } from "../rpc/json-rpc.js";
-import type { ToolMessageExtra, ToolTransport } from "./transport.js";
+import type { ToolMessageExtra, ToolTransport, TransportContext } from "./transport.js";
 
 /** The lifecycle of a transport: it starts once and ends once, and no caller is left waiting. */
 export interface TransportLife {
@@ -90,6 +91,13 @@ export function connectionOver(
     cause: failure,
     details: { ...failure.details, wasSent },
   });
+}
+
+/** Creates CONNECTION_LOST for an error of an open connection. */
+export function connectionBroken({ server, secrets }: TransportContext, error: unknown): ToolServerError {
+  const why = printableText(secrets.redact(messageOf(error)), 200);
+  const problem = `The connection to the server ${JSON.stringify(server)} is lost: ${why}.`;
+  return new ToolServerError("CONNECTION_LOST", { problem, advice: "Connect again." }, { cause: error });
 }
 
 /** Delivers a message. An exception of the listener is reported, and does not stop the reading. */

@@ -1,6 +1,7 @@
 import { ToolServerError, type ToolServerErrorCode } from "../../errors.js";
 import { printableText } from "../../printable-text.js";
 import type { TransportContext } from "./transport.js";
+import { connectionBroken } from "./transport-life.js";
 
 interface CloseMeaning {
   /** What the server did, as a clause. */
@@ -49,19 +50,11 @@ export function brokenWebSocket(context: TransportContext, error: Error): ToolSe
   if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH" || code === "WS_ERR_TOO_MANY_BUFFERED_PARTS") {
     return oversizedMessage(context, error);
   }
+  if (!code.startsWith("WS_ERR_")) return connectionBroken(context, error);
   const why = printableText(context.secrets.redact(error.message), 200);
-  if (code.startsWith("WS_ERR_")) {
-    const parts = {
-      problem: `${subject} violated the WebSocket protocol: ${why}.`,
-      advice: "Check the server and any proxies in between.",
-    };
-    return new ToolServerError("NOT_A_TOOL_SERVER", parts, { cause: error });
-  }
-  const parts = {
-    problem: `The connection to the server ${JSON.stringify(context.server)} is lost: ${why}.`,
-    advice: "Connect again.",
-  };
-  return new ToolServerError("CONNECTION_LOST", parts, { cause: error });
+  const problem = `${subject} violated the WebSocket protocol: ${why}.`;
+  const advice = "Check the server and any proxies in between.";
+  return new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice }, { cause: error });
 }
 
 /** Creates MESSAGE_TOO_LARGE for a message that is not the response to a request, so that the connection ends. */

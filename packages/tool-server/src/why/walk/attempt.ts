@@ -2,7 +2,7 @@ import { type Credential, isRefusal } from "../../auth/credentials/credential.js
 import { collectRefusalEvidence } from "../../auth/credentials/refusal-evidence.js";
 import type { RefusalEvidence } from "../../causes/refusal-evidence.js";
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
-import type { ServerDescription } from "../../connection/client-session.js";
+import type { ServerDescription } from "../../connection/client-settings.js";
 import type { Connection } from "../../connection/connection.js";
 import { createConnection } from "../../connection/create-connection.js";
 import { targetOf, tenantOf } from "../../connection/servers/entry-info.js";
