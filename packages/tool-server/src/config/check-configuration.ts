@@ -8,7 +8,7 @@ import {
   type KnownCredential,
 } from "./check-credentials.js";
 import { checkDocumentation, type NeededPermissions, neededPermissions, readDocuments } from "./documentation.js";
-import type { Entry } from "./entry.js";
+import type { Entry, NetworkEntry, StdioEntry } from "./entry.js";
 import { checkEnvFile } from "./env-file.js";
 import { parseText } from "./find-servers.js";
 import { collectFindings, type Finding, type Report, redactFinding, sortFindings } from "./finding.js";
@@ -132,12 +132,11 @@ export interface ProgramContext {
 
 /** Reports a command of a stdio entry that does not exist or is not executable. Does not run it. */
 export async function checkCommand(
-  entry: Entry,
+  entry: StdioEntry,
   command: string,
   context: ProgramContext,
   report: Report,
 ): Promise<void> {
-  if (entry.type !== "stdio") return;
   const found = await resolveCommand(command, context.pluginRoot, context.path);
   if (found.kind === "found") return;
   const exists = found.kind === "not-executable";
@@ -153,12 +152,12 @@ export async function checkCommand(
 
 /** Reports a helper that does not exist or is not executable. Does not run it. */
 async function checkHelper(
-  entry: Entry,
-  helper: string | undefined,
+  entry: NetworkEntry,
+  helper: string,
   { pluginRoot }: ProgramContext,
   report: Report,
 ): Promise<void> {
-  if (entry.type === "stdio" || entry.headersHelper === undefined || helper === undefined) return;
+  if (entry.headersHelper === undefined) return;
   // A helper is always a path, even without a slash; PATH is not searched.
   const found = await resolveCommand(helper.includes("/") ? helper : `./${helper}`, pluginRoot, "");
   if (found.kind === "found") {
@@ -170,13 +169,8 @@ async function checkHelper(
   const isDirectory = found.kind === "not-executable" && found.isDirectory;
   if (found.kind === "not-executable" && !isDirectory) {
     const fix = "Make it executable with chmod +x, and record that in git with git update-index --chmod=+x.";
-    report(
-      "helper-not-executable",
-      "error",
-      entry.headersHelper,
-      "The helper is not executable by the current user.",
-      fix,
-    );
+    const message = "The helper is not executable by the current user.";
+    report("helper-not-executable", "error", entry.headersHelper, message, fix);
     return;
   }
   const message = isDirectory ? "The helper is a directory." : "The helper does not exist or is not accessible.";

@@ -23,14 +23,8 @@ export function checkSecrets(entry: Entry, report: Report): string[] {
     variable: string,
   ): void => {
     secrets.push(...values);
-    report(
-      "literal-secret",
-      isSure ? "error" : "warning",
-      field,
-      what,
-      `Write ${referenceTo(variable, entry.dialect)} instead, set ${variable} in the environment, and replace the secret, because everyone with access to the file has it.${mark}`,
-      { variable },
-    );
+    const fix = `Write ${referenceTo(variable, entry.dialect)} instead, set ${variable} in the environment, and replace the secret, because everyone with access to the file has it.${mark}`;
+    report("literal-secret", isSure ? "error" : "warning", field, what, fix, { variable });
   };
   const byShape = (field: TemplateField, variable: string, isGuessSure: boolean): void => {
     // 40 hexadecimal digits are a git commit, unless the name of the field says otherwise.

@@ -20,46 +20,30 @@ export function checkUrl(entry: NetworkEntry, report: Report): void {
   const url = parseUrlTemplate(field.template);
   const secure = type === "ws" ? "wss" : "https";
   if (url === undefined) {
-    report(
-      "url-invalid",
-      "error",
-      field,
-      "The url is not an absolute URL.",
-      `Write ${secure}://host/path without spaces, or \${API_URL}/path with a variable that contains ${secure}://host.`,
-    );
+    const message = "The url is not an absolute URL.";
+    const fix = `Write ${secure}://host/path without spaces, or \${API_URL}/path with a variable that contains ${secure}://host.`;
+    report("url-invalid", "error", field, message, fix);
     return;
   }
   checkOrigin(entry, url, report);
   if (url.user !== "") {
-    report(
-      "url-credentials",
-      "error",
-      field,
-      "The url contains a user name or password.",
-      "Send them in a header: Authorization with Basic and the base64 of user:password from a variable.",
-    );
+    const message = "The url contains a user name or password.";
+    const fix = "Send them in a header: Authorization with Basic and the base64 of user:password from a variable.";
+    report("url-credentials", "error", field, message, fix);
   }
   if (url.fragment !== "") {
-    report(
-      "url-fragment",
-      "warning",
-      field,
-      "The url has a fragment, which is never sent.",
-      "Remove # and everything after it.",
-    );
+    const message = "The url has a fragment, which is never sent.";
+    const fix = "Remove # and everything after it.";
+    report("url-fragment", "warning", field, message, fix);
   }
   const variables = variablesOf(field.template);
   url.regions.forEach((region, index) => {
     const name = variables[index]?.name ?? "";
     if (region === "user" || !isSecretName(name)) return;
     const part = decidesOrigin(region) ? "host" : region;
-    report(
-      "url-secret",
-      part === "host" ? "error" : "warning",
-      field,
-      `${name} looks like a secret, and logs and histories record the ${part} of a url.`,
-      `Send it in a header: "Authorization": "Bearer \${${name}}".`,
-    );
+    const message = `${name} looks like a secret, and logs and histories record the ${part} of a url.`;
+    const fix = `Send it in a header: "Authorization": "Bearer \${${name}}".`;
+    report("url-secret", part === "host" ? "error" : "warning", field, message, fix);
   });
 }
 
@@ -83,13 +67,8 @@ export function checkOrigin(
   const start = `${fix} ${secure}://`;
   if (scheme !== insecure) {
     const fits = scheme === "ws" || scheme === "wss" ? ' If it is a WebSocket server, its type is "ws".' : "";
-    report(
-      "url-scheme",
-      "error",
-      field,
-      `The url of a ${type} entry must start with ${secure}://.`,
-      `${start}.${fits}`,
-    );
+    const message = `The url of a ${type} entry must start with ${secure}://.`;
+    report("url-scheme", "error", field, message, `${start}.${fits}`);
   } else if (!isLiteralLoopback(host) && host !== variableMark) {
     const message = `The url uses ${insecure}://, so anyone on the network path could read and change the traffic, including credentials.`;
     report("url-insecure", "error", field, message, `${start}.`);
@@ -105,13 +84,9 @@ export function checkHeaders(headers: readonly NamedField[], dialect: DialectNam
   for (const field of headers) {
     const name = field.name.toLowerCase();
     if (!isHeaderName(field.name)) {
-      report(
-        "header-name",
-        "error",
-        field,
-        `${quoteName(field.name)} is not a valid header name.`,
-        "Use letters, digits and hyphens, without spaces or colons.",
-      );
+      const message = `${quoteName(field.name)} is not a valid header name.`;
+      const fix = "Use letters, digits and hyphens, without spaces or colons.";
+      report("header-name", "error", field, message, fix);
     } else if (isReservedHeader(name)) {
       report("header-reserved", "error", field, `${field.name} is set by the connection itself.`, "Remove it.");
     }
@@ -126,13 +101,9 @@ export function checkHeaders(headers: readonly NamedField[], dialect: DialectNam
     const isRefused = name === "authorization" && checkAuthorization(field, dialect, report) === "error";
     const fallbacks = variablesOf(field.template).map(({ fallback = "" }) => fallback);
     if (!isHeaderValue([literalOf(field.template), ...fallbacks].join(""))) {
-      report(
-        "header-value",
-        "error",
-        field,
-        `The value of ${field.name} contains a line break or another character that is not allowed in headers.`,
-        "Write it on one line with printable characters.",
-      );
+      const message = `The value of ${field.name} contains a line break or another character that is not allowed in headers.`;
+      const fix = "Write it on one line with printable characters.";
+      report("header-value", "error", field, message, fix);
     } else if (!isRefused) checkHeaderValue(field, report);
   }
 }
@@ -175,14 +146,12 @@ function checkAuthorization(field: NamedField, dialect: DialectName, report: Rep
   const reference = referenceTo(suggested, dialect);
   const [, scheme, gap, rest] = /^\s*(bearer|basic)(\s*)(.*)$/is.exec(text) ?? [];
   if (scheme === undefined) {
-    report(
-      "authorization-scheme",
-      "error",
-      field,
-      "Authorization has no scheme; servers reject a bare token.",
-      `Write "Bearer ${reference}", "Basic ${reference}" if it is the base64 of user:password, or use the scheme that the server documents.`,
-      { variable: suggested, write: `"Bearer ${reference}"` },
-    );
+    const message = "Authorization has no scheme; servers reject a bare token.";
+    const fix = `Write "Bearer ${reference}", "Basic ${reference}" if it is the base64 of user:password, or use the scheme that the server documents.`;
+    report("authorization-scheme", "error", field, message, fix, {
+      variable: suggested,
+      write: `"Bearer ${reference}"`,
+    });
     return "error";
   }
   const proper = scheme.toLowerCase() === "basic" ? "Basic" : "Bearer";

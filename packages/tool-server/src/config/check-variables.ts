@@ -63,22 +63,13 @@ export function checkTemplate(
     } else if (name === pluginRootVariable) {
       if (spelling === undefined && !allowsPluginRoot(field.field)) {
         const message = `${pluginRootVariable} is not available in ${field.field}.`;
-        report(
-          "variable-misplaced",
-          "error",
-          field,
-          message,
-          "Use it in command, args, cwd, envFile or headersHelper.",
-        );
+        const fix = "Use it in command, args, cwd, envFile or headersHelper.";
+        report("variable-misplaced", "error", field, message, fix);
       }
     } else if (isProgram(field.field) && !knownVariables.has(name)) {
-      report(
-        "variable-misplaced",
-        "warning",
-        field,
-        `${name} decides which program runs.`,
-        `Start the path with \${${pluginRootVariable}}, or write the full path.`,
-      );
+      const message = `${name} decides which program runs.`;
+      const fix = `Start the path with \${${pluginRootVariable}}, or write the full path.`;
+      report("variable-misplaced", "warning", field, message, fix);
     }
   }
 }
@@ -156,12 +147,14 @@ export function checkValue(field: TemplateField, { name }: VariableReference, va
   const isHeader = field.field.startsWith("headers.");
   const hidden = hiddenIn(value);
   if (hidden !== undefined) {
+    const message = `The value of ${name} ${hidden}.`;
+    const fix = `Set ${name} again without it; ${name}="$(cat file)" drops the line break at the end of a file.`;
     report(
       "variable-white-space",
       isSecret || isHeader || field.field === "url" ? "error" : "warning",
       position,
-      `The value of ${name} ${hidden}.`,
-      `Set ${name} again without it; ${name}="$(cat file)" drops the line break at the end of a file.`,
+      message,
+      fix,
     );
   } else if (isHeader && !isHeaderValue(value)) {
     const message = `The value of ${name} contains a character that is not allowed in headers.`;
@@ -195,21 +188,13 @@ function isPasswordOfAddress({ template: { parts } }: TemplateField, variable: s
 function checkAuthorization(field: TemplateField, name: string, value: string, report: Report): void {
   const { scheme } = parseAuthorization(field.template.text);
   if (scheme !== undefined && parseAuthorization(value).scheme !== undefined) {
-    report(
-      "authorization-doubled",
-      "error",
-      { ...field, variable: name },
-      `The value of ${name} starts with a scheme, but the field already has one.`,
-      `Set ${name} to the part after the scheme.`,
-    );
+    const message = `The value of ${name} starts with a scheme, but the field already has one.`;
+    const fix = `Set ${name} to the part after the scheme.`;
+    report("authorization-doubled", "error", { ...field, variable: name }, message, fix);
   } else if (field.template.text === `Basic \${${name}}` && !isBasic(value)) {
-    report(
-      "basic-credentials",
-      "warning",
-      { ...field, variable: name },
-      `The value of ${name} is not the base64 of user:password.`,
-      `Set it with: export ${name}="$(printf '%s' 'user:password' | base64)".`,
-    );
+    const message = `The value of ${name} is not the base64 of user:password.`;
+    const fix = `Set it with: export ${name}="$(printf '%s' 'user:password' | base64)".`;
+    report("basic-credentials", "warning", { ...field, variable: name }, message, fix);
   }
 }
 

@@ -1,7 +1,8 @@
 import { type Dialect, type DialectName, dialectOf } from "./dialects.js";
 import { type FieldName, fieldTable } from "./entry.js";
 import { withFileCommands } from "./file-references.js";
-import type { JsonMember, JsonNode, JsonObjectNode } from "./json-with-positions.js";
+import { type JsonMember, type JsonNode, type JsonObjectNode, jsonNodeAt } from "./json-with-positions.js";
+import type { OAuthSettingName } from "./oauth-settings.js";
 
 /** A field of an entry in our spelling, and how it is written in the file. */
 export interface EntryField {
@@ -52,7 +53,7 @@ export const foreignFields: Readonly<Record<string, ForeignField>> = {
     effect: '`url` with `type: "http"`',
     translate: (value) => [
       ["url", value],
-      ["type", text("http", value)],
+      ["type", jsonNodeAt("http", value)],
     ],
   },
   transport: { dialects: ["cline"], field: "type", effect: "the same as `type`" },
@@ -62,14 +63,14 @@ export const foreignFields: Readonly<Record<string, ForeignField>> = {
   env_http_headers: {
     dialects: ["codex"],
     effect: "headers whose values are the variables with these names",
-    translate: (value) => variablesByKey("headers", value),
+    translate: variableHeaders,
   },
   bearer_token_env_var: {
     dialects: ["codex"],
     effect: "`Authorization: Bearer` and the variable with this name",
     translate: (value) =>
       value.kind === "string"
-        ? [["headers", object([["Authorization", text(`Bearer \${${value.value}}`, value)]], value)]]
+        ? [["headers", object([["Authorization", jsonNodeAt(`Bearer \${${value.value}}`, value)]], value)]]
         : undefined,
   },
   env_vars: {
@@ -77,15 +78,11 @@ export const foreignFields: Readonly<Record<string, ForeignField>> = {
     effect: "variables that are passed on to the process, if they are set",
     translate: passedVariables,
   },
-  tool_timeout_sec: {
-    dialects: ["codex"],
-    effect: "`timeout`, in seconds",
-    translate: (value) => scaled("timeout", value, 1_000),
-  },
+  tool_timeout_sec: { dialects: ["codex"], effect: "`timeout`, in seconds", translate: inSeconds("timeout") },
   startup_timeout_sec: {
     dialects: ["codex"],
     effect: "`connectTimeout`, in seconds",
-    translate: (value) => scaled("connectTimeout", value, 1_000),
+    translate: inSeconds("connectTimeout"),
   },
   startup_timeout_ms: { dialects: ["codex"], field: "connectTimeout", effect: "the same as `connectTimeout`" },
   enabled: {
@@ -112,31 +109,15 @@ export const foreignFields: Readonly<Record<string, ForeignField>> = {
         ? []
         : renamed(value, { CLIENT_ID: "clientId", CLIENT_SECRET: "clientSecret", redirectPort: "callbackPort" }),
   },
-  oauthClientId: {
-    dialects: ["copilot"],
-    effect: "the client id of `oauth`",
-    translate: (value) => [["oauth", object([["clientId", value]], value)]],
-  },
-  oauthScopes: {
-    dialects: ["copilot"],
-    effect: "the scopes of `oauth`",
-    translate: (value) => [["oauth", object([["scopes", value]], value)]],
-  },
+  oauthClientId: { dialects: ["copilot"], effect: "the client id of `oauth`", translate: oauthSetting("clientId") },
+  oauthScopes: { dialects: ["copilot"], effect: "the scopes of `oauth`", translate: oauthSetting("scopes") },
   requestInit: {
     dialects: ["vscode"],
     effect: "its `headers`, in the files of Copilot for JetBrains",
     translate: (value) => (value.kind === "object" ? membersOf(value, { headers: "headers" }) : undefined),
   },
-  scopes: {
-    dialects: ["codex"],
-    effect: "the scopes of `oauth`",
-    translate: (value) => [["oauth", object([["scopes", value]], value)]],
-  },
-  oauth_resource: {
-    dialects: ["codex"],
-    effect: "the resource of `oauth`",
-    translate: (value) => [["oauth", object([["resource", value]], value)]],
-  },
+  scopes: { dialects: ["codex"], effect: "the scopes of `oauth`", translate: oauthSetting("scopes") },
+  oauth_resource: { dialects: ["codex"], effect: "the resource of `oauth`", translate: oauthSetting("resource") },
   autoApprove: { dialects: ["cline"], effect: clientDecides },
   alwaysAllow: { dialects: ["roo"], effect: clientDecides },
   trust: { dialects: ["gemini"], effect: clientDecides },
@@ -297,13 +278,13 @@ function membersOf({ members }: JsonObjectNode, names: Readonly<Record<string, F
   });
 }
 
-function variablesByKey(field: FieldName, value: JsonNode): Translated {
+function variableHeaders(value: JsonNode): Translated {
   if (value.kind !== "object" || value.members.some((member) => member.value.kind !== "string")) return undefined;
   const members = value.members.map((member) => ({
     ...member,
-    value: member.value.kind === "string" ? text(`\${${member.value.value}}`, member.value) : member.value,
+    value: member.value.kind === "string" ? jsonNodeAt(`\${${member.value.value}}`, member.value) : member.value,
   }));
-  return [[field, { ...value, members }]];
+  return [["headers", { ...value, members }]];
 }
 
 function passedVariables(value: JsonNode): Translated {
@@ -314,13 +295,17 @@ function passedVariables(value: JsonNode): Translated {
   });
   if (names.includes(undefined)) return undefined;
   const pairs = names.flatMap((name): [string, JsonNode][] =>
-    name === undefined ? [] : [[name.value, text(`\${${name.value}}`, name)]],
+    name === undefined ? [] : [[name.value, jsonNodeAt(`\${${name.value}}`, name)]],
   );
   return [["env", object(pairs, value), { isOptional: true }]];
 }
 
-function scaled(field: FieldName, value: JsonNode, factor: number): Translated {
-  return value.kind === "number" ? [[field, { ...value, value: value.value * factor }]] : undefined;
+function inSeconds(field: FieldName): (value: JsonNode) => Translated {
+  return (value) => (value.kind === "number" ? [[field, { ...value, value: value.value * 1_000 }]] : undefined);
+}
+
+function oauthSetting(name: OAuthSettingName): (value: JsonNode) => Translated {
+  return (value) => [["oauth", object([[name, value]], value)]];
 }
 
 function renamed(value: JsonNode, names: Readonly<Record<string, string>>): Translated {
@@ -339,17 +324,10 @@ function callbackOf(member: JsonMember): RenamedMember[] {
   const [, host, port] =
     (value.kind === "string" && /^http:\/\/(localhost|127\.0\.0\.1):(\d{1,5})(?:\/|$)/.exec(value.value)) || [];
   if (host === undefined || port === undefined) return [member];
-  const { line, column, start, end } = value;
-  const portNode: JsonNode = { kind: "number", value: Number(port), line, column, start, end };
   return [
-    { ...member, key: "callbackHost", value: text(host, value), writtenKey: member.key },
-    { ...member, key: "callbackPort", value: portNode, writtenKey: member.key },
+    { ...member, key: "callbackHost", value: jsonNodeAt(host, value), writtenKey: member.key },
+    { ...member, key: "callbackPort", value: jsonNodeAt(Number(port), value), writtenKey: member.key },
   ];
-}
-
-/** A string at the position of another value. */
-function text(value: string, { line, column, start, end }: JsonNode): JsonNode {
-  return { kind: "string", value, line, column, start, end };
 }
 
 /** An object at the position of another value. */

@@ -151,7 +151,7 @@ export function parseJsonWithPositions(source: string, options: ParseJsonOptions
           object.key = { key, keyAt: { line: line + 1, column: character + 1, ...rangeOf(offset, length) } };
         },
         onLiteralValue(value, offset, length, line, character) {
-          add(literalNode(value, { line: line + 1, column: character + 1, ...rangeOf(offset, length) }));
+          add(jsonNodeAt(value, { line: line + 1, column: character + 1, ...rangeOf(offset, length) }));
         },
         onSeparator(separator, _offset, _length, line, character) {
           if (separator === ",") lastComma = { line: line + 1, column: character + 1 };
@@ -259,12 +259,6 @@ function addMember(
     object.replaced.push(earlier);
   }
   object.members.set(key, { key, keyAt, value, isRepeated: earlier !== undefined });
-}
-
-function literalNode(value: unknown, at: Position & SourceRange): JsonNode {
-  if (typeof value === "string") return { kind: "string", value, ...at };
-  if (typeof value === "number") return { kind: "number", value, ...at };
-  return typeof value === "boolean" ? { kind: "boolean", value, ...at } : { kind: "null", ...at };
 }
 
 /** The message for an error of jsonc-parser. */

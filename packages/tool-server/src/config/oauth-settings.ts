@@ -1,44 +1,22 @@
 import type { SourcePosition } from "./finding.js";
 import type { Template } from "./template.js";
 
-/**
- * The OAuth settings of one server, from the `oauth` object of its entry or from the user's own file. `Text` is a template with its
- * position before substitution, and a string after it.
- */
-export interface OAuthSettingsOf<Text> {
-  readonly url?: Text | undefined;
-  readonly issuer?: Text | undefined;
-  readonly clientId?: Text | undefined;
-  readonly clientSecret?: Text | undefined;
-  readonly privateKeyFile?: Text | undefined;
-  readonly keyId?: Text | undefined;
-  readonly algorithm?: Text | undefined;
-  readonly clientMetadataUrl?: Text | undefined;
-  readonly scopes?: readonly Text[] | undefined;
-  readonly callbackHost?: Text | undefined;
-  readonly callbackPort?: number | undefined;
-  readonly authorizeParameters?: readonly (readonly [name: string, value: Text])[] | undefined;
-  readonly resource?: Text | false | undefined;
-  readonly assumePkce?: boolean | undefined;
-  readonly prompt?: Text | undefined;
-  readonly grant?: Text | undefined;
-  readonly assertionFile?: Text | undefined;
-  readonly identityProvider?: Text | undefined;
-  readonly identityTokenFile?: Text | undefined;
-  readonly identityTokenEndpoint?: Text | undefined;
-  readonly identityClientId?: Text | undefined;
-  readonly bindsTokens?: boolean | undefined;
-}
-
-/** The name of an OAuth setting. */
-export type OAuthSettingName = keyof OAuthSettingsOf<string>;
-
 /** The settings of an entry, before substitution. */
 export type EntryOAuth = OAuthSettingsOf<OAuthText>;
 
+/** The value of a setting, by its JSON type. */
+interface OAuthValues<Text> {
+  readonly string: Text;
+  readonly "list of strings": readonly Text[];
+  readonly number: number;
+  readonly boolean: boolean;
+  readonly "object of strings": readonly (readonly [name: string, value: Text])[];
+  readonly "string or false": Text | false;
+}
+
 /** An OAuth setting: its JSON type, where it may be set, and what it means. */
 export interface OAuthFieldSpec {
-  readonly kind: "string" | "list of strings" | "number" | "boolean" | "object of strings" | "string or false";
+  readonly kind: keyof OAuthValues<string>;
   /** Whether an entry may have it too, and not only the user's own file. */
   readonly inEntry: boolean;
   /** Its line in docs/reference.md. */
@@ -46,7 +24,7 @@ export interface OAuthFieldSpec {
 }
 
 /** Every OAuth setting. */
-export const oauthFieldTable: Readonly<Record<OAuthSettingName, OAuthFieldSpec>> = {
+export const oauthFieldTable = {
   url: {
     kind: "string",
     inEntry: false,
@@ -129,6 +107,17 @@ export const oauthFieldTable: Readonly<Record<OAuthSettingName, OAuthFieldSpec>>
     inEntry: false,
     help: "bind tokens to a key (DPoP) even if the server does not ask for it",
   },
+} as const;
+
+/** The name of an OAuth setting. */
+export type OAuthSettingName = keyof typeof oauthFieldTable;
+
+/**
+ * The OAuth settings of one server, from the `oauth` object of its entry or from the user's own file. `Text` is a template with its
+ * position before substitution, and a string after it.
+ */
+export type OAuthSettingsOf<Text> = {
+  readonly [Name in OAuthSettingName]?: OAuthValues<Text>[(typeof oauthFieldTable)[Name]["kind"]] | undefined;
 };
 
 /** The maximum length of the value of a parameter. */

@@ -2,6 +2,7 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { readBoundedFile } from "../files/bounded-file.js";
+import { programName } from "../process/resolve-command.js";
 import type { TemplateField } from "./entry.js";
 import { findPackages } from "./installed-packages.js";
 import { defaultText, type NamedFile, separators, userMark } from "./named-file.js";
@@ -91,10 +92,6 @@ export async function packageRunnerFiles(
 
 function each(runners: readonly string[], names: readonly string[]): (readonly [string, readonly string[]])[] {
   return runners.map((runner) => [runner, names]);
-}
-
-function programName(text: string): string {
-  return (text.split(/[\\/]/).at(-1) ?? "").replace(/\.(?:exe|cmd)$/i, "");
 }
 
 /** The package runners that a command starts, directly or through a shell. */

@@ -122,13 +122,10 @@ function checkFields(entry: Entry, dialect: DialectName, secrets: SecretRegistry
   }
   const authorization = entry.headers.find(({ name }) => name.toLowerCase() === "authorization");
   if (entry.headersHelper !== undefined && authorization !== undefined) {
-    report(
-      "helper-and-authorization",
-      "note",
-      authorization,
-      "The entry has both an Authorization header and a helper. If the helper returns Authorization, its value is sent.",
-      "Keep only one of them.",
-    );
+    const message =
+      "The entry has both an Authorization header and a helper. If the helper returns Authorization, its value is sent.";
+    const fix = "Keep only one of them.";
+    report("helper-and-authorization", "note", authorization, message, fix);
   }
 }
 

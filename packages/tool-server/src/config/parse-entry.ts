@@ -55,13 +55,9 @@ export function parseEntry(member: JsonMember, parent: JsonPath, context: ParseE
   const { dialect, report } = context;
   const entry: SourcePosition = { line: keyAt.line, column: keyAt.column, path: [...parent, name], server: name };
   if (name.trim() === "" || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)) {
-    report(
-      "server-name",
-      "error",
-      entry,
-      "The server name is empty or contains characters that cannot be printed.",
-      "Give it a name.",
-    );
+    const message = "The server name is empty or contains characters that cannot be printed.";
+    const fix = "Give it a name.";
+    report("server-name", "error", entry, message, fix);
   }
   if (value.kind !== "object") {
     const message = `The entry must be an object, but is ${describeKind(value)}.`;

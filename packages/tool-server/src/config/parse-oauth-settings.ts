@@ -1,5 +1,6 @@
 import { suggest } from "../suggest.js";
 import { writtenKeyOf } from "./dialect-fields.js";
+import { at, describeKind } from "./entry-values.js";
 import { quoteName, type Report, type SourcePosition } from "./finding.js";
 import type { JsonMember, JsonNode } from "./json-with-positions.js";
 import {
@@ -50,7 +51,7 @@ export function parseOAuthSettings(
   const prefix = file === "entry" ? "oauth." : "";
   if (node.kind !== "object") {
     const what = file === "entry" ? "oauth" : quoteName(position.server ?? "");
-    const message = `${what} must be an object, but is ${kindOf(node)}.`;
+    const message = `${what} must be an object, but is ${describeKind(node)}.`;
     report("field-type", "error", { ...position, ...at(node) }, message, 'Write {"clientId": "…"}.');
     return {};
   }
@@ -89,7 +90,7 @@ function parseSetting(
   const field = `${prefix}${name}`;
   const wrong = (): undefined => {
     const fix = `Write ${examples[kind]}.`;
-    report("field-type", "error", position, `${field} must be ${article(kind)}, but is ${kindOf(value)}.`, fix);
+    report("field-type", "error", position, `${field} must be ${article(kind)}, but is ${describeKind(value)}.`, fix);
     return undefined;
   };
   const textOf = (node: JsonNode, path: SourcePosition["path"], label: string): OAuthText | undefined => {
@@ -196,12 +197,4 @@ const examples: Readonly<Record<OAuthFieldSpec["kind"], string>> = {
 
 function article(kind: OAuthFieldSpec["kind"]): string {
   return kind.startsWith("object") ? `an ${kind}` : `a ${kind}`;
-}
-
-function kindOf({ kind }: JsonNode): string {
-  return kind === "null" ? "null" : kind === "object" || kind === "array" ? `an ${kind}` : `a ${kind}`;
-}
-
-function at({ line, column }: JsonNode): { line: number; column: number } {
-  return { line, column };
 }

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../json-object.js";
 import type { Report } from "./finding.js";
 import type { InputDefinition } from "./inputs.js";
 import {
@@ -53,13 +54,8 @@ export function registryServers(root: JsonObjectNode, report: Report): RegistryS
     const entry = make(fields, inputs);
     if (entry === undefined) {
       const message = `A package of the type ${JSON.stringify(kind.slice(0, 64))} cannot be started here.`;
-      report(
-        "file-shape",
-        "warning",
-        { line, column, path: [], server: name },
-        message,
-        "Use another package or remote.",
-      );
+      const fix = "Use another package or remote.";
+      report("file-shape", "warning", { line, column, path: [], server: name }, message, fix);
       return [];
     }
     const described = Object.fromEntries(
@@ -190,7 +186,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 function objectOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isJsonObject(value) ? value : {};
 }
 
 function listOf(value: unknown): readonly Fields[] {

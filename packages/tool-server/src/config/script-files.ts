@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { readBoundedFile } from "../files/bounded-file.js";
+import { programName } from "../process/resolve-command.js";
 import { type NamedFile, pathWithin, separators, userMark } from "./named-file.js";
 
 const javaScript =
@@ -56,10 +57,6 @@ export async function scriptFiles(
     if (hasScriptFirst && isScript && isOperand) break;
   }
   return files;
-}
-
-function programName(word: string): string {
-  return (word.split(/[\\/]/).at(-1) ?? "").replace(/\.(?:exe|cmd)$/i, "");
 }
 
 /** The files that an interpreter tries for a path that is not a file. */

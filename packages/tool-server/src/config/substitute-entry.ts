@@ -181,13 +181,8 @@ function renderText(field: TemplateField, context: SubstitutionContext, report: 
   // No part contains one, but a value that ends with $ is followed by a {.
   if (text.includes("${") && !values.some((value) => value.includes("${"))) {
     const message = `After substitution, ${field.field} contains \${, which is never sent.`;
-    report(
-      "variable-nested",
-      "error",
-      field,
-      message,
-      "Set the variable before the { to a value that does not end with $.",
-    );
+    const fix = "Set the variable before the { to a value that does not end with $.";
+    report("variable-nested", "error", field, message, fix);
   }
   return text;
 }
@@ -253,13 +248,8 @@ function renderUrlField(
     if (decidesOrigin(region) && isOfRoot(variable)) {
       // The author of the file may also choose the name of the folder, which neither an approval nor a policy shows as an origin.
       const message = `${variable.spelling ?? variable.name} cannot be in the ${region} of the url.`;
-      report(
-        "variable-misplaced",
-        "error",
-        position,
-        message,
-        "Write the host, or use a variable of your environment.",
-      );
+      const fix = "Write the host, or use a variable of your environment.";
+      report("variable-misplaced", "error", position, message, fix);
       return undefined;
     }
     const value = lookUp(field, variable, context, report);
@@ -281,13 +271,9 @@ function renderUrlField(
   const rendered = renderUrl(url, values as string[]);
   const names = variables.map(({ name }) => name).join(", ");
   if ("refused" in rendered) {
-    report(
-      "variable-url-shape",
-      "error",
-      field,
-      `The url is invalid: ${rendered.refused}.`,
-      `Set ${names || "the url"} again.`,
-    );
+    const message = `The url is invalid: ${rendered.refused}.`;
+    const fix = `Set ${names || "the url"} again.`;
+    report("variable-url-shape", "error", field, message, fix);
     return "";
   }
   // Literal origins were checked when the configuration was parsed.

@@ -104,17 +104,18 @@ const families: readonly (readonly [launcher: RegExp, variables: readonly Launch
 
 /** Whether a command downloads the program that it runs, so that its first start can take minutes. */
 export function isLauncher(command: string): boolean {
-  return families.some(([launcher]) => launcher.test(programOf(command)));
+  return families.some(([launcher]) => launcher.test(programName(command)));
 }
 
 /** The variables that configure the launcher; those of all launchers if the command is not known yet. */
 export function launcherVariables(command: string | undefined): readonly LauncherVariables[] {
   return families.flatMap(([launcher, variables]) =>
-    command === undefined || launcher.test(programOf(command)) ? variables : [],
+    command === undefined || launcher.test(programName(command)) ? variables : [],
   );
 }
 
-function programOf(command: string): string {
+/** The name of the program in a command, without its folder and the extension that Windows adds. */
+export function programName(command: string): string {
   return (command.split(/[\\/]/).at(-1) ?? "").replace(/\.(?:exe|cmd)$/i, "");
 }
 
