@@ -9,6 +9,7 @@ import {
   createDiscoveryBudget,
   type DiscoveryBudget,
   type FetchResult,
+  reasonOf,
 } from "../../auth/oauth/discovery/discovery-budget.js";
 import { parseResourceMetadata, resourceMetadataUrls } from "../../auth/oauth/discovery/resource-metadata.js";
 import type { OAuthContext } from "../../auth/oauth/oauth-context.js";
@@ -106,7 +107,7 @@ async function checkIssuer(
     const shownUrl = urlText(context, url);
     const found = await requestWithin(budget, url);
     if (found.kind !== "found") {
-      evidence.push(`${shownUrl}: ${found.kind === "failed" ? found.error.message : found.reason}`);
+      evidence.push(`${shownUrl}: ${reasonOf(found)}`);
       isFailing ||= found.kind === "failed";
       continue;
     }
@@ -174,7 +175,7 @@ async function checkResource(
       evidence.push(`${shownUrl}: ${peerText(context, metadata)}`);
       if (typeof found.json.resource === "string") outcome = "foreign";
     } else {
-      evidence.push(`${shownUrl}: ${found.kind === "failed" ? found.error.message : found.reason}`);
+      evidence.push(`${shownUrl}: ${reasonOf(found)}`);
       if (found.kind === "failed" && outcome === "absent") outcome = "failed";
     }
   }

@@ -79,26 +79,14 @@ export function processRegistration(
   }
   const { text, said } = peerErrorOf(context, response);
   if (server.isAssumed) {
-    throw oauthFailure(
-      context,
-      "REGISTRATION_REFUSED",
-      {
-        problem: `it requires a credential, publishes no OAuth metadata, and does not register clients (${text}).`,
-        advice:
-          "It probably requires a token or an API key: send it in a header, such as 'Authorization: Bearer ${API_TOKEN}', and set the variable.",
-      },
-      { details: { status, said } },
-    );
+    const problem = `it requires a credential, publishes no OAuth metadata, and does not register clients (${text}).`;
+    const advice =
+      "It probably requires a token or an API key: send it in a header, such as 'Authorization: Bearer ${API_TOKEN}', and set the variable.";
+    throw oauthFailure(context, "REGISTRATION_REFUSED", { problem, advice }, { details: { status, said } });
   }
-  throw oauthFailure(
-    context,
-    "REGISTRATION_REFUSED",
-    {
-      problem: `its authorization server refused the client registration (${text}).`,
-      advice: "Register a client manually with its operator, and set clientId in the oauth object of the entry.",
-    },
-    { details: { status, said } },
-  );
+  const problem = `its authorization server refused the client registration (${text}).`;
+  const advice = "Register a client manually with its operator, and set clientId in the oauth object of the entry.";
+  throw oauthFailure(context, "REGISTRATION_REFUSED", { problem, advice }, { details: { status, said } });
 }
 
 function requestedAuthentication(offered: readonly string[] | undefined): ClientAuthentication {
@@ -133,16 +121,13 @@ export async function isClientDead(
   signal?: AbortSignal,
 ): Promise<boolean> {
   try {
-    const request = {
+    const request: OAuthRequest = {
       method: "GET",
       url: authorizationUrl,
+      requested: "a check of the registration",
       headers: { accept: "text/html, application/json" },
-    } as const;
-    const { status, body, headers } = await sendOAuthRequest(
-      context,
-      { ...request, requested: "a check of the registration" },
-      signal,
-    );
+    };
+    const { status, body, headers } = await sendOAuthRequest(context, request, signal);
     const error = parseUrl(headers.location ?? "")?.searchParams.get("error");
     if (error === "invalid_client" || error === "unauthorized_client") return true;
     const text = textOfPage(body);

@@ -14,6 +14,11 @@ export type FetchResult =
   /** The metadata may exist, but the network or the server failed. */
   | { readonly kind: "failed"; readonly error: ToolServerError };
 
+/** Why a url has no metadata. */
+export function reasonOf(result: Exclude<FetchResult, { readonly kind: "found" }>): string {
+  return result.kind === "failed" ? result.error.message : result.reason;
+}
+
 /** The requests of one discovery, with a limit of time and number. */
 export interface DiscoveryBudget {
   /** Requests a JSON object; `requested` names it in messages. Rejects if the budget is exhausted, or the caller gave up. */

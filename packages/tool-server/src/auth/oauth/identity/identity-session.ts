@@ -286,17 +286,12 @@ async function convertErrors<T>(context: OAuthContext, signInAdvice: string, ste
     const { error: code, error_description: description } = error as { error?: unknown; error_description?: unknown };
     const said = [code, description].filter((part) => typeof part === "string").join(": ");
     const needsSignIn = code === "invalid_grant" || code === "interaction_required" || code === "login_required";
-    throw oauthFailure(
-      context,
-      needsSignIn ? "SIGN_IN_NEEDED" : "SIGN_IN_FAILED",
-      {
-        problem: `the identity provider refused: ${peerText(context, said || error.message)}.`,
-        advice: needsSignIn
-          ? signInAdvice
-          : "Check the issuer and the client id, and that the redirect http://127.0.0.1/callback is registered for it.",
-      },
-      { cause: error },
-    );
+    const problem = `the identity provider refused: ${peerText(context, said || error.message)}.`;
+    const advice = needsSignIn
+      ? signInAdvice
+      : "Check the issuer and the client id, and that the redirect http://127.0.0.1/callback is registered for it.";
+    const parts = { problem, advice };
+    throw oauthFailure(context, needsSignIn ? "SIGN_IN_NEEDED" : "SIGN_IN_FAILED", parts, { cause: error });
   }
 }
 

@@ -68,12 +68,8 @@ async function sendWithinLimits(
   }
   const limit = new AbortController();
   const cancelTimer = clock.after(limits.requestMs, () => {
-    limit.abort(
-      oauthFailure(context, "SERVER_UNREACHABLE", {
-        problem: `${urlText(context, url)} did not respond within ${limits.requestMs / 1000} s to the request for ${requested}.`,
-        advice: "Try again later.",
-      }),
-    );
+    const problem = `${urlText(context, url)} did not respond within ${limits.requestMs / 1000} s to the request for ${requested}.`;
+    limit.abort(oauthFailure(context, "SERVER_UNREACHABLE", { problem, advice: "Try again later." }));
   });
   const both = signal === undefined ? limit.signal : AbortSignal.any([limit.signal, signal]);
   try {
@@ -117,15 +113,9 @@ async function sendGuarded(
       if (found === undefined || !ToolServerError.is(error, "SERVER_UNREACHABLE")) throw error;
       if (!isLast && (await addresses.reconsider(found.address, found.host, signal))) continue;
       const where = describeRange(addressRangeOf(found.address) ?? "reserved");
-      throw oauthFailure(
-        context,
-        "AUTHORIZATION_SERVER_INVALID",
-        {
-          problem: `it redirects the sign-in to ${urlText(context, url)}, which is ${where} (${found.address}), unlike the server itself. Nothing was sent.`,
-          advice: "Check the url of the entry, or report this to the operator of the server.",
-        },
-        { cause: error },
-      );
+      const problem = `it redirects the sign-in to ${urlText(context, url)}, which is ${where} (${found.address}), unlike the server itself. Nothing was sent.`;
+      const advice = "Check the url of the entry, or report this to the operator of the server.";
+      throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", { problem, advice }, { cause: error });
     }
   }
 }

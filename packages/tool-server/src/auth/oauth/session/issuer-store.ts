@@ -67,15 +67,9 @@ export function createIssuerStore(
 export function issuerChanged(context: OAuthContext, from: string, to: string, isMachine = false): ToolServerError {
   const change = `its authorization server changed from ${peerText(context, from)} to ${peerText(context, to)}`;
   reportEvent(context, "issuer-changed", `The server reports that ${change}.`, "warning");
-  return oauthFailure(
-    context,
-    "ISSUER_CHANGED",
-    {
-      problem: `${change}. This may be an attempt to steal your ${isMachine ? "credentials" : "sign-in"}.`,
-      advice: isMachine
-        ? `Ask its operator; if the change is intended, set issuer to ${JSON.stringify(peerText(context, to))} in the settings of this server in oauth.json.`
-        : "Ask its operator; if the change is intended, sign in again and confirm it.",
-    },
-    { details: { issuerChange: { from, to } } },
-  );
+  const problem = `${change}. This may be an attempt to steal your ${isMachine ? "credentials" : "sign-in"}.`;
+  const advice = isMachine
+    ? `Ask its operator; if the change is intended, set issuer to ${JSON.stringify(peerText(context, to))} in the settings of this server in oauth.json.`
+    : "Ask its operator; if the change is intended, sign in again and confirm it.";
+  return oauthFailure(context, "ISSUER_CHANGED", { problem, advice }, { details: { issuerChange: { from, to } } });
 }

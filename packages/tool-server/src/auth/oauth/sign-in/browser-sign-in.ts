@@ -5,7 +5,7 @@ import { isClientDead } from "../clients/register-client.js";
 import { knownIssuer } from "../discovery/known-issuers.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
-import { codeGrant, requestTokens } from "../tokens/token-request.js";
+import { requestTokens, resourceField } from "../tokens/token-request.js";
 import {
   type AuthorizationParameters,
   createAuthorizationAttempt,
@@ -57,7 +57,13 @@ export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcom
       typeof redirected === "string" ? parsePastedRedirect(context, redirected, receiver.redirectUri) : redirected;
     reportRedirect(context, receiver.redirectUri, parameters, context.clock.now() - start);
     const code = processAuthorizationResponse(context, attempt, parameters);
-    const form = codeGrant(attempt, code, flow.rules.resource);
+    const form = {
+      grant_type: "authorization_code",
+      code,
+      redirect_uri: attempt.redirectUri,
+      code_verifier: attempt.codeVerifier,
+      ...resourceField(flow.rules.resource),
+    };
     const outcome = await requestTokens(context, { server, client, form, key: flow.key, signal });
     const failure = outcome.kind === "refused" ? outcome.failure : undefined;
     await receiver.finish({ failure, returnTo });

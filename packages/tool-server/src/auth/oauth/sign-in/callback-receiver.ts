@@ -83,16 +83,10 @@ export async function openCallbackReceiver(
     const { pathname, searchParams } = target;
     if (pathname !== callbackPath) return [404, callbackPage("Not found", "This address is only for sign-ins.")];
     if (expected === undefined || !isStateOf(expected, searchParams)) {
-      reportEvent(
-        context,
-        "callback-refused",
-        "Rejected a response that does not belong to the sign-in (its state differs).",
-        "warning",
-      );
-      return [
-        400,
-        callbackPage("Not your sign-in", "This response does not belong to the current sign-in. Start again."),
-      ];
+      const event = "Rejected a response that does not belong to the sign-in (its state differs).";
+      reportEvent(context, "callback-refused", event, "warning");
+      const text = "This response does not belong to the current sign-in. Start again.";
+      return [400, callbackPage("Not your sign-in", text)];
     }
     const { resolve } = expected;
     expected = undefined;
@@ -194,15 +188,9 @@ function cannotListen(context: OAuthContext, address: string, port: number, erro
     EADDRINUSE: "Stop that program, or set another callbackPort",
     EACCES: "Set a callbackPort of 1024 or more",
   };
-  return oauthFailure(
-    context,
-    "SIGN_IN_FAILED",
-    {
-      problem: `port ${port} of ${address}, the redirect of its sign-in, ${why}.`,
-      advice: `${steps[code ?? ""] ?? "Set another callbackPort"}. If you set a clientId, register the new redirect URI for that client too.`,
-    },
-    { cause: error },
-  );
+  const problem = `port ${port} of ${address}, the redirect of its sign-in, ${why}.`;
+  const advice = `${steps[code ?? ""] ?? "Set another callbackPort"}. If you set a clientId, register the new redirect URI for that client too.`;
+  return oauthFailure(context, "SIGN_IN_FAILED", { problem, advice }, { cause: error });
 }
 
 function errnoOf(error: unknown): string | undefined {

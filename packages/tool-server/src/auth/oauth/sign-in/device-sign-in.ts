@@ -1,7 +1,7 @@
 import { sleep } from "../../../clock.js";
 import { stringOf } from "../../../json-object.js";
 import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
-import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import { deviceGrant } from "../clients/register-client.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { isTransientFailure, oauthFailure, peerText } from "../oauth-errors.js";
 import { parseEndpoint } from "../requests/endpoint-rules.js";
@@ -12,7 +12,7 @@ import {
   peerErrorOf,
   sendOAuthRequest,
 } from "../requests/oauth-request.js";
-import { deviceCodeGrant, requestTokens, resourceField, type TokenOutcome } from "../tokens/token-request.js";
+import { requestTokens, resourceField, scopeField, type TokenOutcome } from "../tokens/token-request.js";
 import { openCallbackReceiver } from "./callback-receiver.js";
 import { reportClient, stopBeforeSignIn, unregisteredId } from "./observed-sign-in.js";
 import type { SignInContext, SignInOutcome } from "./sign-in.js";
@@ -45,10 +45,7 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
       advice: "Sign in with a browser, and paste the address of its last page.",
     });
   }
-  const form = new URLSearchParams({
-    ...resourceField(flow.rules.resource),
-    ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
-  });
+  const form = new URLSearchParams({ ...resourceField(flow.rules.resource), ...scopeField(scopes) });
   if (context.observer?.stopsBeforeSignIn) await stopHere(flow, form);
   const client = await clientFor(flow);
   const headers = await authenticateClient(context, server, client, form);
@@ -85,7 +82,7 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
     );
     // A user who declines ends the wait; showing the code does not.
     const declined = begun.then(() => new Promise<never>(() => undefined));
-    const polled = poll(flow, { server, client, authorization, signal: both });
+    const polled = poll(flow, client, authorization, both);
     polled.catch(() => undefined);
     return { client, outcome: await Promise.race([polled, declined]) };
   } finally {
@@ -103,11 +100,8 @@ function processDeviceAuthorization(context: OAuthContext, response: OAuthRespon
   if (status !== 200 || json === undefined || deviceCode === undefined || userCode === undefined) {
     const { text, said } = peerErrorOf(context, response);
     const code = isTransientStatus(status) ? "SERVER_FAILED" : "SIGN_IN_FAILED";
-    const parts = {
-      problem: `its device endpoint issued no code (${text}).`,
-      advice: "Sign in with a browser instead.",
-    };
-    throw oauthFailure(context, code, parts, { details: { said } });
+    const problem = `its device endpoint issued no code (${text}).`;
+    throw oauthFailure(context, code, { problem, advice: "Sign in with a browser instead." }, { details: { said } });
   }
   const url = parseEndpoint(verification, context);
   if (typeof url === "string") {
@@ -132,17 +126,16 @@ function processDeviceAuthorization(context: OAuthContext, response: OAuthRespon
   };
 }
 
-interface Poll {
-  readonly server: AuthorizationServer;
-  readonly client: OAuthClient;
-  readonly authorization: DeviceAuthorization;
-  readonly signal: AbortSignal;
-}
-
-async function poll(flow: SignInContext, { server, client, authorization, signal }: Poll): Promise<TokenOutcome> {
-  const { context, rules, key } = flow;
+async function poll(
+  { context, discovery, rules, key }: SignInContext,
+  client: OAuthClient,
+  authorization: DeviceAuthorization,
+  signal: AbortSignal,
+): Promise<TokenOutcome> {
+  const { server } = discovery;
   const { clock } = context;
-  const form = deviceCodeGrant(authorization.deviceCode, rules.resource);
+  const { deviceCode: device_code } = authorization;
+  const form = { grant_type: deviceGrant, device_code, ...resourceField(rules.resource) };
   let { intervalMs } = authorization;
   for (;;) {
     await sleep(clock, intervalMs, signal);

@@ -134,15 +134,10 @@ export function createConfirmOrigin(
     const { server } = context;
     const foreignOrigin = { issuer, origin };
     if (!((await signIn.confirmOrigin?.({ server, ...foreignOrigin }, signal)) ?? false)) {
-      throw oauthFailure(
-        context,
-        "AUTHORIZATION_ORIGIN_UNCONFIRMED",
-        {
-          problem: `its authorization server ${peerText(context, issuer)} asks you to sign in at another origin, ${origin}, which you have not confirmed. A hostile server does this to get access to your account at ${origin}.`,
-          advice: `If you know that both belong together, confirm it: ${commandLine("login", server, "--authorization-origin", origin)}`,
-        },
-        { details: { foreignOrigin } },
-      );
+      const code = "AUTHORIZATION_ORIGIN_UNCONFIRMED";
+      const problem = `its authorization server ${peerText(context, issuer)} asks you to sign in at another origin, ${origin}, which you have not confirmed. A hostile server does this to get access to your account at ${origin}.`;
+      const advice = `If you know that both belong together, confirm it: ${commandLine("login", server, "--authorization-origin", origin)}`;
+      throw oauthFailure(context, code, { problem, advice }, { details: { foreignOrigin } });
     }
     confirmed.add(origin);
   };

@@ -11,7 +11,7 @@ import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
 import { parseEndpoint } from "../requests/endpoint-rules.js";
 import { formRequest, isTransientStatus, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";
-import { assertionGrant, clientCredentialsGrant, type GrantForm, resourceField } from "./token-request.js";
+import { type GrantForm, resourceField, scopeField } from "./token-request.js";
 
 /** A way to get tokens without a user. */
 export type MachineGrant =
@@ -57,21 +57,18 @@ export async function machineGrantForm(
   { server, resource }: { readonly server: AuthorizationServer; readonly resource: string | undefined },
   scopes: readonly string[],
 ): Promise<{ readonly form: GrantForm; readonly subject?: string | undefined }> {
-  if (grant.kind === "client-credentials") return { form: clientCredentialsGrant(resource, scopes) };
+  const common = { ...resourceField(resource), ...scopeField(scopes) };
+  if (grant.kind === "client-credentials") return { form: { grant_type: "client_credentials", ...common } };
+  // RFC 7523.
+  const grant_type = "urn:ietf:params:oauth:grant-type:jwt-bearer";
   if (grant.kind === "workload") {
     const assertion = await grant.assertion();
     context.secrets.add(assertion);
-    return { form: assertionGrant(assertion, resource, scopes) };
+    return { form: { grant_type, assertion, ...common } };
   }
   const identity = await grant.identity();
-  const assertion = await requestAssertion(context, identity, { audience: server.issuer, resource, scopes });
-  return { form: assertionGrant(assertion, resource, scopes), subject: identity.subject };
-}
-
-interface AssertionParameters {
-  readonly audience: string;
-  readonly resource: string | undefined;
-  readonly scopes: readonly string[];
+  const assertion = await requestAssertion(context, identity, { audience: server.issuer, ...common });
+  return { form: { grant_type, assertion, ...common }, subject: identity.subject };
 }
 
 const tokenType = "urn:ietf:params:oauth:token-type:";
@@ -80,7 +77,7 @@ const tokenType = "urn:ietf:params:oauth:token-type:";
 async function requestAssertion(
   context: OAuthContext,
   { provider: { tokenEndpoint, issuer, client: configured }, idToken }: Identity,
-  { audience, resource, scopes }: AssertionParameters,
+  parameters: GrantForm,
 ): Promise<string> {
   context.secrets.add(idToken);
   const url = parseEndpoint(tokenEndpoint, context);
@@ -95,9 +92,7 @@ async function requestAssertion(
     requested_token_type: `${tokenType}id-jag`,
     subject_token: idToken,
     subject_token_type: `${tokenType}id_token`,
-    audience,
-    ...resourceField(resource),
-    ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
+    ...parameters,
   });
   const headers = await authenticateClient(context, { publishedIssuer: issuer ?? url.origin }, client, form);
   const response = await sendOAuthRequest(context, formRequest(url, form, "an assertion", headers));
@@ -107,24 +102,13 @@ async function requestAssertion(
   if (status === 200 && assertion !== undefined && json?.error === undefined) {
     const issued = stringOf(json?.issued_token_type);
     if (issued === undefined || issued === `${tokenType}id-jag`) return assertion;
-    throw oauthFailure(
-      context,
-      "TOKEN_REFUSED",
-      {
-        problem: `its identity provider issued a token of another type: ${peerText(context, issued)}.`,
-        advice: "Ask its administrator whether it supports identity assertions (ID-JAG) for this client.",
-      },
-      { details: { status } },
-    );
+    const problem = `its identity provider issued a token of another type: ${peerText(context, issued)}.`;
+    const advice = "Ask its administrator whether it supports identity assertions (ID-JAG) for this client.";
+    throw oauthFailure(context, "TOKEN_REFUSED", { problem, advice }, { details: { status } });
   }
   const { text, said } = peerErrorOf(context, response);
-  throw oauthFailure(
-    context,
-    isTransientStatus(status) ? "SERVER_FAILED" : "TOKEN_REFUSED",
-    {
-      problem: `its identity provider refused access (${text}).`,
-      advice: "Sign in there again, or ask an administrator for access.",
-    },
-    { details: { status, said } },
-  );
+  const code = isTransientStatus(status) ? "SERVER_FAILED" : "TOKEN_REFUSED";
+  const problem = `its identity provider refused access (${text}).`;
+  const advice = "Sign in there again, or ask an administrator for access.";
+  throw oauthFailure(context, code, { problem, advice }, { details: { status, said } });
 }

@@ -6,7 +6,7 @@ import { type RequestSettings, requestRules } from "../discovery/known-issuers.j
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { isTransientFailure, oauthFailure } from "../oauth-errors.js";
 import { proofKeyOf } from "./proof-key.js";
-import { refreshGrant, requestTokens } from "./token-request.js";
+import { requestTokens, resourceField } from "./token-request.js";
 import type { TokenRecord } from "./token-store.js";
 
 /** The result of one attempt to renew tokens. */
@@ -80,7 +80,8 @@ export function createTokenRenewer(
       return { kind: "dead", failure: oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice: "Sign in again." }) };
     }
     const key = record.proofKey === undefined ? undefined : await proofKeyOf(context, record.proofKey);
-    const form = refreshGrant(record.refreshToken, requestRules(server, record.resource, settings).resource);
+    const { resource } = requestRules(server, record.resource, settings);
+    const form = { grant_type: "refresh_token", refresh_token: record.refreshToken, ...resourceField(resource) };
     const outcome = await requestTokens(context, { server, client, form, key });
     if (outcome.kind === "tokens") {
       const { tokens } = outcome;

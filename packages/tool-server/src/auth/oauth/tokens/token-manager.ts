@@ -268,13 +268,6 @@ function pausedFailure(
   { error, until }: { readonly error: ToolServerError; readonly until: number },
 ): ToolServerError {
   const seconds = Math.ceil((until - options.clock.now()) / 1000);
-  return oauthFailure(
-    options,
-    error.code,
-    {
-      problem: `cannot renew its token; the next attempt is in ${seconds} s. ${describeProblem(error)}`,
-      advice: error.advice,
-    },
-    { cause: error },
-  );
+  const problem = `cannot renew its token; the next attempt is in ${seconds} s. ${describeProblem(error)}`;
+  return oauthFailure(options, error.code, { problem, advice: error.advice }, { cause: error });
 }

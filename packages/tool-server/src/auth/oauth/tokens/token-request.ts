@@ -15,7 +15,6 @@ import {
   peerErrorOf,
   sendOAuthRequest,
 } from "../requests/oauth-request.js";
-import type { AuthorizationAttempt } from "../sign-in/authorization-code.js";
 import { createProof, type ProofKey } from "./proof-key.js";
 
 /** A request to a token endpoint. */
@@ -123,48 +122,8 @@ async function sendTokenRequest(
 /** The parameters of a token request. */
 export type GrantForm = Readonly<Record<string, string>>;
 
-/** Exchanges an authorization code. */
-export function codeGrant(
-  attempt: Pick<AuthorizationAttempt, "codeVerifier" | "redirectUri">,
-  code: string,
-  resource: string | undefined,
-): GrantForm {
-  const { codeVerifier, redirectUri } = attempt;
-  return {
-    grant_type: "authorization_code",
-    code,
-    redirect_uri: redirectUri,
-    code_verifier: codeVerifier,
-    ...resourceField(resource),
-  };
-}
-
-/** Exchanges a refresh token, for the same scopes. */
-export function refreshGrant(refreshToken: string, resource: string | undefined): GrantForm {
-  return { grant_type: "refresh_token", refresh_token: refreshToken, ...resourceField(resource) };
-}
-
-/** Exchanges a device code (RFC 8628). */
-export function deviceCodeGrant(deviceCode: string, resource: string | undefined): GrantForm {
-  return { grant_type: deviceGrant, device_code: deviceCode, ...resourceField(resource) };
-}
-
-/** Requests tokens for the client itself. */
-export function clientCredentialsGrant(resource: string | undefined, scopes: readonly string[]): GrantForm {
-  return { grant_type: "client_credentials", ...resourceField(resource), ...scopeField(scopes) };
-}
-
-/** Exchanges an assertion (RFC 7523): of a workload, or of an identity provider for a user. */
-export function assertionGrant(assertion: string, resource: string | undefined, scopes: readonly string[]): GrantForm {
-  return {
-    grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
-    assertion,
-    ...resourceField(resource),
-    ...scopeField(scopes),
-  };
-}
-
-function scopeField(scopes: readonly string[]): GrantForm {
+/** The `scope` of a request, if there are any. */
+export function scopeField(scopes: readonly string[]): GrantForm {
   return scopes.length === 0 ? {} : { scope: scopes.join(" ") };
 }
 
