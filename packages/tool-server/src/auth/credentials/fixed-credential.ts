@@ -22,18 +22,8 @@ export interface CredentialOwner {
 
 /** Sends no credential. */
 export function createNoCredential({ server }: Pick<CredentialOwner, "server">): Credential {
-  return createFixedCredential(
-    server,
-    "a request without credentials",
-    noHeaders,
-    {},
-    {
-      kind: "none",
-      summary: "none",
-      headers: [],
-      environment: [],
-    },
-  );
+  const description = { kind: "none", summary: "none", headers: [], environment: [] } as const;
+  return createFixedCredential(server, "a request without credentials", description);
 }
 
 /** The static headers that a server is sent. */
@@ -46,18 +36,13 @@ export interface HeaderCredentialOptions extends CredentialOwner {
 export function createHeaderCredential({ server, secrets, headers }: HeaderCredentialOptions): Credential {
   for (const { name, value } of headers) for (const secret of secretsOfHeader(name, value)) secrets.add(secret);
   const fields = createHeaderFields(headers, `The headers of the server ${JSON.stringify(server)}`);
-  return createFixedCredential(
-    server,
-    "the configured headers",
-    fields,
-    {},
-    {
-      kind: "headers",
-      summary: summaryOf("static header", headers),
-      headers: headers.map(({ name, value, variables }) => describeHeader(name, value, "configuration", variables)),
-      environment: [],
-    },
-  );
+  const description: CredentialDescription = {
+    kind: "headers",
+    summary: summaryOf("static header", headers),
+    headers: headers.map(({ name, value, variables }) => describeHeader(name, value, "configuration", variables)),
+    environment: [],
+  };
+  return createFixedCredential(server, "the configured headers", description, fields);
 }
 
 /** The kind and the names of what is sent, such as `static headers (Authorization, X-Key)`; `none` if there is nothing. */
@@ -86,7 +71,7 @@ export function createEnvironmentCredential(options: EnvironmentCredentialOption
     if (isSecretValue(name, value, variables)) secrets.add(value);
   }
   const environment = Object.freeze(Object.fromEntries(env.map(({ name, value }) => [name, value])));
-  const fixed = createFixedCredential(server, "its environment", noHeaders, environment, {
+  const description: CredentialDescription = {
     kind: "environment",
     summary: summaryOf("environment variable", [...env, ...commands]),
     headers: [],
@@ -94,7 +79,8 @@ export function createEnvironmentCredential(options: EnvironmentCredentialOption
       ...env.map(({ name, variables = [] }) => ({ name, variables })),
       ...commands.map(({ name }) => ({ name, variables: [] })),
     ],
-  });
+  };
+  const fixed = createFixedCredential(server, "its environment", description, noHeaders, environment);
   if (runCommands === undefined) return fixed;
   return { ...fixed, prepareEnvironment: async (signal) => ({ ...environment, ...(await runCommands(signal)) }) };
 }
@@ -111,9 +97,9 @@ function isSecretValue(name: string, value: string, variables: readonly string[]
 function createFixedCredential(
   server: string,
   noun: string,
-  headers: HeaderFields,
-  environment: Readonly<Record<string, string>>,
   description: CredentialDescription,
+  headers: HeaderFields = noHeaders,
+  environment: Readonly<Record<string, string>> = {},
 ): Credential {
   let isClosed = false;
   return {

@@ -318,11 +318,6 @@ function createGeneration(
 
 function pausedError(error: ToolServerError, delayMs: number): ToolServerError {
   const seconds = Math.ceil(delayMs / 1000);
-  return new ToolServerError(
-    error.code,
-    withAdvice(error, `It runs again with the first request after ${seconds} s.`),
-    {
-      cause: error,
-    },
-  );
+  const parts = withAdvice(error, `It runs again with the first request after ${seconds} s.`);
+  return new ToolServerError(error.code, parts, { cause: error });
 }

@@ -1,3 +1,4 @@
+import type { Clock } from "../../clock.js";
 import { messageOf } from "../../errors.js";
 import type { HttpRequest, ResponseHeaders } from "../../http/http-client.js";
 import { parseJsonObject } from "../../json-object.js";
@@ -55,6 +56,12 @@ interface StepMessage {
   readonly expects?: readonly number[];
 }
 
+interface StepContext {
+  readonly observer?: OAuthObserver | undefined;
+  readonly secrets: Pick<SecretRegistry, "redact">;
+  readonly clock: Clock;
+}
+
 /** The errors of a token endpoint after which the same request is sent again. */
 const pendingErrors = ["authorization_pending", "slow_down", "use_dpop_nonce"];
 
@@ -79,6 +86,26 @@ export function requestStep(secrets: Pick<SecretRegistry, "redact">, message: St
     ...(durationMs === undefined ? {} : { durationMs: Math.round(durationMs) }),
     ...(failure === undefined ? {} : { failure: shown(secrets, messageOf(failure), 1000) }),
   };
+}
+
+/** Sends a request, and reports the step with its response or failure to the observer, if there is one. */
+export async function observeStep<Response extends NonNullable<StepMessage["response"]>>(
+  { observer, secrets, clock }: StepContext,
+  step: Pick<StepMessage, "name" | "request" | "expects">,
+  send: () => Promise<Response>,
+): Promise<Response> {
+  if (observer === undefined) return send();
+  const start = clock.now();
+  const report = (result: Pick<StepMessage, "response" | "failure">): void =>
+    observer.onStep(requestStep(secrets, { ...step, ...result, durationMs: clock.now() - start }));
+  try {
+    const response = await send();
+    report({ response });
+    return response;
+  } catch (failure) {
+    report({ failure });
+    throw failure;
+  }
 }
 
 /** Redacts fields for a step: a field with the name of a secret keeps only its name. */

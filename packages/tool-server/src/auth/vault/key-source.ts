@@ -47,23 +47,16 @@ export function keyWrong(problem: string, advice: string, cause?: unknown): Tool
 /** The error for a source of another kind than the vault was created with. */
 export function otherSource(recipe: KeyRecipe, given: string): ToolServerError {
   const names = { passphrase: "a passphrase", key: "a key of 32 bytes", keychain: "a key in the keychain" };
-  return keyWrong(
-    `The vault was created with ${names[recipe.from]}, but ${given} was given.`,
-    `Nothing was changed. ${rightKey(recipe)}, or choose another folder.`,
-  );
+  const problem = `The vault was created with ${names[recipe.from]}, but ${given} was given.`;
+  return keyWrong(problem, `Nothing was changed. ${rightKeys[recipe.from]}, or choose another folder.`);
 }
 
 /** How to provide the key that a vault was created with, as the beginning of a sentence. */
-export function rightKey({ from }: KeyRecipe): string {
-  switch (from) {
-    case "passphrase":
-      return "Set WIRESCOPE_VAULT_PASSPHRASE to the passphrase that the vault was created with";
-    case "key":
-      return "Set WIRESCOPE_VAULT_KEY to the key that the vault was created with";
-    case "keychain":
-      return "Use the keychain that has the key of the vault";
-  }
-}
+export const rightKeys: Readonly<Record<KeyRecipe["from"], string>> = {
+  passphrase: "Set WIRESCOPE_VAULT_PASSPHRASE to the passphrase that the vault was created with",
+  key: "Set WIRESCOPE_VAULT_KEY to the key that the vault was created with",
+  keychain: "Use the keychain that has the key of the vault",
+};
 
 /** How a key is derived from a passphrase. */
 export interface PassphraseOptions {
@@ -158,13 +151,17 @@ export function keyFromVariable(
 export function keyFromFile(path: string, options: KeyBytesOptions = {}): KeySource {
   const absolutePath = resolve(path);
   return keyFromBytes("file", `is read from the file ${absolutePath}`, async () => {
-    const bytes = await readKeyFile(absolutePath);
-    const key = bytes.length === keyBytes ? bytes : decodeKey(bytes.toString("latin1"));
-    if (key === undefined)
-      throw keyWrong(`The file ${absolutePath} contains neither 32 bytes nor their base64.`, generateKey);
-    options.secrets?.add(key.toString("base64"));
-    return key;
+    const key = keyIn(await readKeyFile(absolutePath), options);
+    if (key !== undefined) return key;
+    throw keyWrong(`The file ${absolutePath} contains neither 32 bytes nor their base64.`, generateKey);
   });
+}
+
+/** The key in bytes that are the key itself or its base64; undefined if they are neither. */
+function keyIn(bytes: Buffer, { secrets }: KeyBytesOptions): Buffer | undefined {
+  const key = bytes.length === keyBytes ? bytes : decodeKey(bytes.toString("latin1"));
+  if (key !== undefined) secrets?.add(key.toString("base64"));
+  return key;
 }
 
 const keysOfDescriptors = new Map<number, Buffer>();
@@ -176,10 +173,8 @@ const keysOfDescriptors = new Map<number, Buffer>();
 export function keyFromDescriptor(number: string, options: KeyBytesOptions = {}): KeySource {
   const name = `file descriptor ${printableText(number, 20)}`;
   return keyFromBytes("descriptor", `is read from ${name}`, async () => {
-    const bytes = readDescriptor(number, name);
-    const key = bytes.length === keyBytes ? bytes : decodeKey(bytes.toString("latin1"));
+    const key = keyIn(readDescriptor(number, name), options);
     if (key === undefined) throw keyWrong(`The data from ${name} is neither 32 bytes nor their base64.`, generateKey);
-    options.secrets?.add(key.toString("base64"));
     // The vault wipes its key when it is closed.
     return Buffer.from(key);
   });
@@ -250,10 +245,8 @@ async function readKeyFile(path: string): Promise<Buffer> {
       if (!stats.isFile() || stats.size > 1024) throw keyWrong(`${path} is not a key file.`, generateKey);
       const userId = process.geteuid?.();
       if (userId !== undefined && stats.uid !== userId) {
-        throw keyWrong(
-          `The key file ${path} belongs to user ${stats.uid}, and this process runs as user ${userId}.`,
-          "Change its owner, or run as that user.",
-        );
+        const problem = `The key file ${path} belongs to user ${stats.uid}, and this process runs as user ${userId}.`;
+        throw keyWrong(problem, "Change its owner, or run as that user.");
       }
       if (userId !== undefined && (stats.mode & 0o077) !== 0) {
         const advice = `Other users may know the key. Generate a new one, or restrict access to it: chmod 600 ${path}`;

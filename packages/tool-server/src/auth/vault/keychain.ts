@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { ToolServerError } from "../../errors.js";
+import { messageOf, ToolServerError } from "../../errors.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { decodeKey, type KeySource, keyBytes, keyWrong, otherSource } from "./key-source.js";
 
@@ -33,7 +33,7 @@ export function systemKeychain(options: SystemKeychainOptions = {}): Keychain {
     } catch (error) {
       const reason = signal.aborted
         ? `no response within ${timeoutMs / 1000} s; it may be waiting for a password`
-        : String(error instanceof Error ? error.message : error);
+        : messageOf(error);
       throw keychainUnavailable(reason, error);
     }
   };
@@ -51,14 +51,11 @@ export function keychainUnavailable(reason: string, cause?: unknown): ToolServer
     process.platform === "linux"
       ? "Start a Secret Service in this session (GNOME Keyring or KWallet) and unlock it"
       : "Unlock the keychain of this user";
-  return new ToolServerError(
-    "KEYCHAIN_UNAVAILABLE",
-    {
-      problem: `The keychain is unavailable: ${reason.replace(/\.$/, "")}.`,
-      advice: `${advice}, or set a key for an encrypted file, for example WIRESCOPE_VAULT_KEY_FILE.`,
-    },
-    cause === undefined ? undefined : { cause },
-  );
+  const parts = {
+    problem: `The keychain is unavailable: ${reason.replace(/\.$/, "")}.`,
+    advice: `${advice}, or set a key for an encrypted file, for example WIRESCOPE_VAULT_KEY_FILE.`,
+  };
+  return new ToolServerError("KEYCHAIN_UNAVAILABLE", parts, cause === undefined ? undefined : { cause });
 }
 
 async function loadKeyring(): Promise<typeof import("@napi-rs/keyring")> {

@@ -30,11 +30,8 @@ export async function openPrivateFolder(
     checkOwner(real, stats);
     if (hasModes && (stats.mode & othersBits) !== 0) {
       if (!isOurs(await readdir(real))) {
-        throw vaultUnreadable(
-          real,
-          "is accessible to other users, and contains other files",
-          `Move the other files away, or ${otherFolder}`,
-        );
+        const problem = "is accessible to other users, and contains other files";
+        throw vaultUnreadable(real, problem, `Move the other files away, or ${otherFolder}`);
       }
       await chmod(real, 0o700);
       warn(
@@ -108,11 +105,8 @@ function checkOwner(path: string, { uid }: Stats): void {
 
 /** The error for a file or folder of a vault that cannot be used. */
 export function vaultUnreadable(path: string, problem: string, advice: string, cause?: unknown): ToolServerError {
-  return new ToolServerError(
-    "VAULT_UNREADABLE",
-    { problem: `${path} ${problem}.`, advice },
-    cause === undefined ? undefined : { cause },
-  );
+  const parts = { problem: `${path} ${problem}.`, advice };
+  return new ToolServerError("VAULT_UNREADABLE", parts, cause === undefined ? undefined : { cause });
 }
 
 /** How to use another folder. Tokens in this one are not found there. */

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { ToolServerError } from "../../errors.js";
 import { writeDurably } from "../../files/durable-file.js";
 import { isJsonObject, parseJsonObject } from "../../json-object.js";
-import { type KeyRecipe, type KeySource, keyBytes, keyWrong, parsePassphraseRecipe, rightKey } from "./key-source.js";
+import { type KeyRecipe, type KeySource, keyBytes, keyWrong, parsePassphraseRecipe, rightKeys } from "./key-source.js";
 import { asVaultFailure, readPrivateFile, vaultUnreadable, type Warn } from "./private-folder.js";
 
 /** A vault that was opened with its key. */
@@ -73,7 +73,7 @@ export async function keyMissing(folder: string): Promise<ToolServerError | unde
 }
 
 function startAgain(folder: string, recipe: KeyRecipe): string {
-  return `${rightKey(recipe)}. If that is lost, move ${folder} away and sign in again.`;
+  return `${rightKeys[recipe.from]}. If that is lost, move ${folder} away and sign in again.`;
 }
 
 /**

@@ -1,9 +1,9 @@
 import { ToolServerError } from "../../../errors.js";
-import type { HttpRequest, HttpResponse } from "../../../http/http-client.js";
+import type { HttpRequest } from "../../../http/http-client.js";
 import { parseChallenges } from "../../credentials/challenge.js";
 import { isRefusal } from "../../credentials/credential.js";
 import type { OAuthContext } from "../oauth-context.js";
-import { requestStep } from "../oauth-step.js";
+import { observeStep } from "../oauth-step.js";
 import { parseScopes } from "./scopes.js";
 
 /** What a tool server requires, according to its challenge. */
@@ -60,7 +60,9 @@ export async function probeChallenge(context: OAuthContext, signal?: AbortSignal
   ];
   try {
     for (const request of requests) {
-      const response = await observed(context, { ...request, url }, () =>
+      // Reported as the first request of a flow, which the server is expected to refuse.
+      const step = { name: "request without a token", request: { ...request, url }, expects: [401, 403] };
+      const response = await observeStep(context, step, () =>
         http.send({ ...request, url, headersTimeoutMs: limits.requestMs, signal }),
       );
       response.discard();
@@ -77,30 +79,4 @@ export async function probeChallenge(context: OAuthContext, signal?: AbortSignal
     if (!ToolServerError.is(error)) throw error;
   }
   return { ...noChallenge, isSignInRequired: undefined };
-}
-
-/** Reports the first request of a flow, which the server is expected to refuse. */
-async function observed(
-  { observer, secrets, clock }: OAuthContext,
-  request: Pick<HttpRequest, "method" | "url" | "headers" | "body">,
-  send: () => Promise<HttpResponse>,
-): Promise<HttpResponse> {
-  if (observer === undefined) return send();
-  const step = { name: "request without a token", request, expects: [401, 403] };
-  const start = clock.now();
-  try {
-    const response = await send();
-    observer.onStep(
-      requestStep(secrets, { ...step, response: withoutBody(response), durationMs: clock.now() - start }),
-    );
-    return response;
-  } catch (failure) {
-    observer.onStep(requestStep(secrets, { ...step, failure, durationMs: clock.now() - start }));
-    throw failure;
-  }
-}
-
-/** Its body has not been read, and is not needed. */
-function withoutBody({ status, headers }: HttpResponse): Pick<HttpResponse, "status" | "headers"> {
-  return { status, headers };
 }

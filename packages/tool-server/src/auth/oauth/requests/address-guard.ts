@@ -39,7 +39,7 @@ export function createAddressGuard(
         return undefined;
       // If the tool server has a name, its address is checked when we connect.
       if (server === undefined && range !== "metadata" && range !== "reserved") return undefined;
-      return `its host is ${describeRange(range)}, unlike the server itself`;
+      return `its host is ${rangeNames[range]}, unlike the server itself`;
     },
     isAllowed,
     async reconsider(address, host, signal) {
@@ -53,23 +53,15 @@ export function createAddressGuard(
   };
 }
 
-/** A range, for messages. */
-export function describeRange(range: AddressRange): string {
-  switch (range) {
-    case "loopback":
-      return "this machine";
-    case "private":
-      return "a private address";
-    case "link-local":
-      return "a link-local address";
-    case "metadata":
-      return "the address of a metadata service";
-    case "reserved":
-      return "a reserved address";
-    default:
-      return "a public address";
-  }
-}
+/** The ranges, for messages. */
+export const rangeNames: Readonly<Record<AddressRange, string>> = {
+  public: "a public address",
+  loopback: "this machine",
+  private: "a private address",
+  "link-local": "a link-local address",
+  metadata: "the address of a metadata service",
+  reserved: "a reserved address",
+};
 
 function isOpen(range: AddressRange, server: AddressRange | undefined): boolean {
   if (range === "metadata" || range === "reserved") return false;
@@ -98,33 +90,27 @@ type AddressRange =
 const ranges: readonly [AddressRange, BlockList][] = [
   [
     "metadata",
-    listOf(["169.254.169.254/32", "169.254.170.2/32", "100.100.100.200/32", "168.63.129.16/32"], ["fd00:ec2::254/128"]),
+    listOf(
+      ...["169.254.169.254/32", "169.254.170.2/32", "100.100.100.200/32", "168.63.129.16/32"],
+      "fd00:ec2::254/128",
+    ),
   ],
-  ["loopback", listOf(["127.0.0.0/8"], ["::1/128"])],
+  ["loopback", listOf("127.0.0.0/8", "::1/128")],
   [
     "private",
     listOf(
-      ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "198.18.0.0/15"],
-      ["fc00::/7", "fec0::/10", "64:ff9b:1::/48"],
+      ...["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "198.18.0.0/15"],
+      ...["fc00::/7", "fec0::/10", "64:ff9b:1::/48"],
     ),
   ],
-  ["link-local", listOf(["169.254.0.0/16"], ["fe80::/10"])],
+  ["link-local", listOf("169.254.0.0/16", "fe80::/10")],
   [
     "reserved",
     listOf(
-      ["0.0.0.0/8", "192.0.0.0/24", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3"],
+      ...["0.0.0.0/8", "192.0.0.0/24", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3"],
       // Teredo, benchmarking and ORCHID are parts of 2001::/23; ::ffff:0:0:0/96 is IPv4-translated.
-      [
-        "::/128",
-        "::ffff:0:0:0/96",
-        "100::/64",
-        "100:0:0:1::/64",
-        "2001::/23",
-        "2001:db8::/32",
-        "3fff::/20",
-        "5f00::/16",
-        "ff00::/8",
-      ],
+      ...["::/128", "::ffff:0:0:0/96", "100::/64", "100:0:0:1::/64", "2001::/23", "2001:db8::/32", "3fff::/20"],
+      ...["5f00::/16", "ff00::/8"],
     ),
   ],
 ];
@@ -178,16 +164,11 @@ function expand(canonical: string): number[] {
   return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
 }
 
-function listOf(four: readonly string[], six: readonly string[]): BlockList {
+function listOf(...nets: readonly string[]): BlockList {
   const list = new BlockList();
-  for (const [nets, family] of [
-    [four, "ipv4"],
-    [six, "ipv6"],
-  ] as const) {
-    for (const net of nets) {
-      const [address = "", bits] = net.split("/");
-      list.addSubnet(address, Number(bits), family);
-    }
+  for (const net of nets) {
+    const [address = "", bits] = net.split("/");
+    list.addSubnet(address, Number(bits), address.includes(":") ? "ipv6" : "ipv4");
   }
   return list;
 }

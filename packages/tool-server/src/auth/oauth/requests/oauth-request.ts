@@ -4,8 +4,8 @@ import type { HttpRequest, HttpResponse, ResponseHeaders } from "../../../http/h
 import { type JsonObject, parseJsonObject } from "../../../json-object.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
-import { requestStep } from "../oauth-step.js";
-import { addressRangeOf, describeRange } from "./address-guard.js";
+import { observeStep } from "../oauth-step.js";
+import { addressRangeOf, rangeNames } from "./address-guard.js";
 import { endpointDefect } from "./endpoint-rules.js";
 
 /** A request to an authorization server. */
@@ -33,18 +33,8 @@ export async function sendOAuthRequest(
   request: OAuthRequest,
   signal?: AbortSignal,
 ): Promise<OAuthResponse> {
-  const { observer, secrets, clock } = context;
-  if (observer === undefined) return sendWithinLimits(context, request, signal);
-  const name = stepName(request);
-  const start = clock.now();
-  try {
-    const response = await sendWithinLimits(context, request, signal);
-    observer.onStep(requestStep(secrets, { name, request, response, durationMs: clock.now() - start }));
-    return response;
-  } catch (failure) {
-    observer.onStep(requestStep(secrets, { name, request, failure, durationMs: clock.now() - start }));
-    throw failure;
-  }
+  const step = { name: stepName(request), request };
+  return observeStep(context, step, () => sendWithinLimits(context, request, signal));
 }
 
 /** The name of the step of a request: what is requested, without its article. */
@@ -112,7 +102,7 @@ async function sendGuarded(
       const found = refused as { readonly address: string; readonly host: string } | undefined;
       if (found === undefined || !ToolServerError.is(error, "SERVER_UNREACHABLE")) throw error;
       if (!isLast && (await addresses.reconsider(found.address, found.host, signal))) continue;
-      const where = describeRange(addressRangeOf(found.address) ?? "reserved");
+      const where = rangeNames[addressRangeOf(found.address) ?? "reserved"];
       const problem = `it redirects the sign-in to ${urlText(context, url)}, which is ${where} (${found.address}), unlike the server itself. Nothing was sent.`;
       const advice = "Check the url of the entry, or report this to the operator of the server.";
       throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", { problem, advice }, { cause: error });

@@ -53,7 +53,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
     throw new TypeError("An entry that uses OAuth cannot have an Authorization header.");
   }
   const fixed = createHeaderFields(sources, `The headers of the server ${JSON.stringify(server)}`);
-  const policy = createRefusalPolicy(session, options.signIn, options.login);
+  const decideByPolicy = createRefusalPolicy(session, options.signIn, options.login);
   const tokensByHeaders = new WeakMap<HeaderFields, HeldToken>();
   const life = new AbortController();
   // Each running request listens to it.
@@ -117,7 +117,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
       if (isNew && attempt <= maxNonces) return { action: "retry" };
       return giveUp(`${statusText(status)}: the server demands a DPoP nonce, and rejects the one that it sent.`);
     }
-    return policy.decide({ status, attempt, challenge, token }, signal);
+    return decideByPolicy({ status, attempt, challenge, token }, signal);
   };
 
   return {

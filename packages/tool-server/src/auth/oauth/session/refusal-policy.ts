@@ -12,7 +12,7 @@ import { type HeldToken, scopesOf } from "../tokens/token-store.js";
 import type { OAuthSession } from "./oauth-session.js";
 
 /** A 401 or 403 response, and the token of its request. */
-export interface RefusedToken {
+interface RefusedToken {
   readonly status: number;
   readonly attempt: number;
   readonly challenge: ResourceChallenge;
@@ -21,9 +21,7 @@ export interface RefusedToken {
 }
 
 /** Decides about a refused token: retry with another one, ask a user, or give up. */
-export interface RefusalPolicy {
-  decide(refused: RefusedToken, signal: AbortSignal): Promise<RefusalDecision>;
-}
+type RefusalPolicy = (refused: RefusedToken, signal: AbortSignal) => Promise<RefusalDecision>;
 
 /** How many nonces in a row a tool server may demand for one request. */
 export const maxNonces = 2;
@@ -113,59 +111,57 @@ export function createRefusalPolicy(
     return askUser("step-up", why, refused, signal);
   };
 
-  return {
-    async decide(refused, signal) {
-      const { status, attempt, challenge, token } = refused;
-      if (challenge.error === "insufficient_scope" && token !== undefined) {
-        return track("step-up", "refusal", async (setOutcome) => {
-          const decision = await stepUp(refused, token, signal);
-          if (decision.action === "give-up") setOutcome({ outcome: "failed", code: decision.code ?? "FORBIDDEN" });
-          return decision;
-        });
+  return async (refused, signal) => {
+    const { status, attempt, challenge, token } = refused;
+    if (challenge.error === "insufficient_scope" && token !== undefined) {
+      return track("step-up", "refusal", async (setOutcome) => {
+        const decision = await stepUp(refused, token, signal);
+        if (decision.action === "give-up") setOutcome({ outcome: "failed", code: decision.code ?? "FORBIDDEN" });
+        return decision;
+      });
+    }
+    // Some servers respond with 403 instead of 401 if there is no token.
+    if (status === 403 && token !== undefined) return giveUp("403 Forbidden: the account has no access.");
+    const isBound = token?.record.tokenType === "DPoP";
+    const isOwn = token !== undefined && (token.revision === renewed || token.revision === signedIn);
+    // A demand for a nonce is an attempt too, after which the token is still the same.
+    const isFirst = attempt === 1 || (isBound && !isOwn && attempt <= maxNonces + 1);
+    if (!isFirst) {
+      if (token !== undefined) {
+        const pause = (tokens: TokenManager | undefined): void => tokens?.pause(token);
+        // A session that is closed, or whose vault cannot be read, has nothing to pause.
+        await session.tokens().then(pause, () => undefined);
       }
-      // Some servers respond with 403 instead of 401 if there is no token.
-      if (status === 403 && token !== undefined) return giveUp("403 Forbidden: the account has no access.");
-      const isBound = token?.record.tokenType === "DPoP";
-      const isOwn = token !== undefined && (token.revision === renewed || token.revision === signedIn);
-      // A demand for a nonce is an attempt too, after which the token is still the same.
-      const isFirst = attempt === 1 || (isBound && !isOwn && attempt <= maxNonces + 1);
-      if (!isFirst) {
-        if (token !== undefined) {
-          const pause = (tokens: TokenManager | undefined): void => tokens?.pause(token);
-          // A session that is closed, or whose vault cannot be read, has nothing to pause.
-          await session.tokens().then(pause, () => undefined);
-        }
-        const mayAsk = attempt <= (isBound ? maxNonces + 2 : 2) && !session.isMachine;
-        if (mayAsk && token !== undefined && token.revision !== signedIn) {
-          const why = "401 Unauthorized: the server rejected a token that was just renewed.";
-          return askUser("dead", why, refused, signal);
-        }
-        pauseSignIns("It rejected a token that was just obtained.");
-        const problem = `${statusText(status)}: the server rejected a token that was just obtained.`;
-        const advice = `Check the url and the settings of the server, or sign out and in again: ${commandLine("logout", context.server)}`;
-        return giveUp(problem, advice, "SIGN_IN_NEEDED");
+      const mayAsk = attempt <= (isBound ? maxNonces + 2 : 2) && !session.isMachine;
+      if (mayAsk && token !== undefined && token.revision !== signedIn) {
+        const why = "401 Unauthorized: the server rejected a token that was just renewed.";
+        return askUser("dead", why, refused, signal);
       }
-      let notRenewed: ToolServerError | undefined;
-      try {
-        const tokens = await session.tokens({ isFresh: token === undefined, challenge, signal });
-        const other = await tokens?.replace(token, signal);
-        renewed = other?.revision;
-        if (other !== undefined) return { action: "retry" };
-        notRenewed = tokens?.state.refusal;
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!ToolServerError.is(error)) throw error;
-        return giveUp(describeProblem(error), error.advice, error.code);
-      }
-      const problem =
-        token === undefined
-          ? `${statusText(status)}: sign-in required.`
-          : "401 Unauthorized: the token cannot be renewed.";
-      const why =
-        notRenewed === undefined ? problem : `${problem} The last renewal was refused: ${describeProblem(notRenewed)}`;
-      if (session.isMachine) return giveUp(why, "Check the client and its scopes.", "TOKEN_REFUSED");
-      return askUser(session.describe().issuer === undefined ? "first" : "dead", why, refused, signal);
-    },
+      pauseSignIns("It rejected a token that was just obtained.");
+      const problem = `${statusText(status)}: the server rejected a token that was just obtained.`;
+      const advice = `Check the url and the settings of the server, or sign out and in again: ${commandLine("logout", context.server)}`;
+      return giveUp(problem, advice, "SIGN_IN_NEEDED");
+    }
+    let notRenewed: ToolServerError | undefined;
+    try {
+      const tokens = await session.tokens({ isFresh: token === undefined, challenge, signal });
+      const other = await tokens?.replace(token, signal);
+      renewed = other?.revision;
+      if (other !== undefined) return { action: "retry" };
+      notRenewed = tokens?.state.refusal;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!ToolServerError.is(error)) throw error;
+      return giveUp(describeProblem(error), error.advice, error.code);
+    }
+    const problem =
+      token === undefined
+        ? `${statusText(status)}: sign-in required.`
+        : "401 Unauthorized: the token cannot be renewed.";
+    const why =
+      notRenewed === undefined ? problem : `${problem} The last renewal was refused: ${describeProblem(notRenewed)}`;
+    if (session.isMachine) return giveUp(why, "Check the client and its scopes.", "TOKEN_REFUSED");
+    return askUser(session.describe().issuer === undefined ? "first" : "dead", why, refused, signal);
   };
 }
 

@@ -111,7 +111,7 @@ export function processAuthorizationResponse(
     const said = received.map((part) => peerText(context, part)).join(": ");
     const parts = {
       problem: `the sign-in was refused: "${said}".`,
-      advice: providerHint(said, expected.issuer)?.advice ?? adviceOf(error),
+      advice: providerHint(said, expected.issuer)?.advice ?? adviceByError.get(error) ?? "Sign in again.",
     };
     throw oauthFailure(context, "SIGN_IN_FAILED", parts, { details: { said, issuer: expected.issuer } });
   }
@@ -124,21 +124,14 @@ export function isStateOf({ state }: Pick<Expected, "state">, parameters: URLSea
   return parameters.get("state") === state;
 }
 
-function adviceOf(error: string): string {
-  switch (error) {
-    case "access_denied":
-      return "Sign in again and allow it, or ask an administrator whether this client needs approval.";
-    case "invalid_scope":
-      return "The server does not know the requested scopes: set others in the configuration.";
-    case "unauthorized_client":
-      return "The client has to be approved by an administrator, or registered again.";
-    case "server_error":
-    case "temporarily_unavailable":
-      return "Try again later.";
-    default:
-      return "Sign in again.";
-  }
-}
+// A Map, because the server chooses the key.
+const adviceByError: ReadonlyMap<string, string> = new Map([
+  ["access_denied", "Sign in again and allow it, or ask an administrator whether this client needs approval."],
+  ["invalid_scope", "The server does not know the requested scopes: set others in the configuration."],
+  ["unauthorized_client", "The client has to be approved by an administrator, or registered again."],
+  ["server_error", "Try again later."],
+  ["temporarily_unavailable", "Try again later."],
+]);
 
 const maxPasteLength = 16_384;
 
