@@ -3,8 +3,14 @@ import type { FixTarget } from "../causes/fixes.js";
 import type { RefusalEvidence, ResponseEvidence } from "../causes/refusal-evidence.js";
 import type { Entry, TenantVariable } from "../config/entry.js";
 import type { Finding } from "../config/finding.js";
+import type { ServerDescription } from "../connection/client-settings.js";
 import type { CredentialKind, OAuthDescription } from "../connection-info.js";
-import { ToolServerError, type ToolServerErrorCode } from "../errors.js";
+import {
+  type ConnectingDetails,
+  ToolServerError,
+  type ToolServerErrorCode,
+  type ToolServerErrorDetails,
+} from "../errors.js";
 import type { NotStarted, ProcessExit, ProcessOutcome } from "../process/process-outcome.js";
 
 /**
@@ -106,11 +112,7 @@ export interface AttemptEvidence {
   readonly refusal?: RefusalEvidence | undefined;
 }
 
-export interface ServerEvidence {
-  readonly name: string | undefined;
-  readonly version: string | undefined;
-  readonly protocolVersion: string;
-  readonly era: "modern" | "legacy";
+export interface ServerEvidence extends Pick<ServerDescription, "name" | "version" | "protocolVersion" | "era"> {
   /** The number of tools on the first page; undefined if the server has no tools. */
   readonly tools: number | undefined;
 }
@@ -217,18 +219,12 @@ export interface ClientEvidence {
 }
 
 /** A ToolServerError, redacted. */
-export interface FailureEvidence {
+export interface FailureEvidence
+  extends Pick<ToolServerErrorDetails, "status" | "rpcCode" | "said" | "issuer">,
+    Pick<ConnectingDetails, "needsClientCertificate"> {
   readonly code: ToolServerErrorCode;
   readonly message: string;
   readonly advice?: string | undefined;
-  readonly status?: number | undefined;
-  readonly rpcCode?: number | undefined;
-  /** The message of the server or the authorization server. */
-  readonly said?: string | undefined;
-  /** The authorization server that refused a sign-in. */
-  readonly issuer?: string | undefined;
-  /** Whether the server requested a client certificate, or rejected the one it got. */
-  readonly needsClientCertificate?: boolean | undefined;
 }
 
 /** Converts a ToolServerError. Throws any other error: that is a bug in this package, not a failure of the server. */

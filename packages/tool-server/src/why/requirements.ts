@@ -8,7 +8,7 @@ import type {
   WalkEvidence,
 } from "./evidence.js";
 import type { CheckOutcome, Requirement } from "./explanation.js";
-import { describeCredential, describeServer } from "./steps.js";
+import { describeCredential, describeServer, isClientRefused } from "./steps.js";
 
 /**
  * The requirements for a server and whether it meets them, as far as the walk got. A recommendation that the server does not
@@ -54,11 +54,8 @@ function connectionRequirements({ network }: WalkEvidence): Requirement[] {
   const { failure, connected, isSecure, host, port } = network;
   const isTls = failure?.stage === "tls";
   const isReached = failure === undefined || isTls;
-  const reach = requirement(
-    "the host is reachable",
-    met(isReached),
-    isReached ? `${host}, port ${port}` : failure.message,
-  );
+  const result = isReached ? `${host}, port ${port}` : failure.message;
+  const reach = requirement("the host is reachable", met(isReached), result);
   if (!isSecure) return [reach, requirement("TLS", "skipped", "Not used: the server is on this machine.")];
   const tls = isTls ? "failed" : connected === undefined ? "skipped" : "ok";
   return [reach, requirement("TLS with a trusted certificate", tls, isTls ? failure.message : connected?.tls)];
@@ -68,16 +65,11 @@ function connectionRequirements({ network }: WalkEvidence): Requirement[] {
 function credentialRequirements(seen: WalkEvidence): Requirement[] {
   const { attempt, oauth, helper } = seen;
   const accepted = "the credential is accepted";
-  const first =
-    helper === undefined
-      ? []
-      : [
-          requirement(
-            "the helper returns headers",
-            met(helper.failure === undefined),
-            helper.failure?.message ?? helper.headers.join(", "),
-          ),
-        ];
+  const first: Requirement[] = [];
+  if (helper !== undefined) {
+    const result = helper.failure?.message ?? helper.headers.join(", ");
+    first.push(requirement("the helper returns headers", met(helper.failure === undefined), result));
+  }
   if (attempt === undefined) return [...first, requirement(accepted, "skipped")];
   const { refusal, credential, failure, connected } = attempt;
   if (oauth !== undefined && (refusal !== undefined || oauth.authorization !== undefined)) {
@@ -88,10 +80,8 @@ function credentialRequirements(seen: WalkEvidence): Requirement[] {
     return [...first, requirement(accepted, "failed", line)];
   }
   if (failure !== undefined && connected === undefined) return [...first, requirement(accepted, "skipped")];
-  return [
-    ...first,
-    requirement(accepted, "ok", credential === "none" ? "None is required." : describeCredential(credential)),
-  ];
+  const sent = credential === "none" ? "None is required." : describeCredential(credential);
+  return [...first, requirement(accepted, "ok", sent)];
 }
 
 function protocolRequirements(attempt: AttemptEvidence | undefined): Requirement[] {
@@ -197,11 +187,7 @@ function registrationRequirement(
   client: ClientEvidence | undefined,
 ): Requirement {
   const name = "a client is registered or can be";
-  if (client !== undefined) {
-    const isRefused =
-      client.outcome === "dead" || client.outcome === "redirect-mismatch" || client.outcome === "closed";
-    return requirement(name, met(!isRefused), ...client.evidence);
-  }
+  if (client !== undefined) return requirement(name, met(!isClientRefused(client)), ...client.evidence);
   if (authorization === undefined) return requirement(name, "skipped");
   const ways = [
     ...(authorization.takesMetadataDocuments ? ["client-id metadata documents"] : []),
@@ -209,11 +195,8 @@ function registrationRequirement(
       ? ["dynamic registration"]
       : []),
   ];
-  return requirement(
-    name,
-    ways.length === 0 ? "skipped" : "ok",
-    ways.join(", ") || "Only a client that was registered by hand.",
-  );
+  const evidence = ways.join(", ") || "Only a client that was registered by hand.";
+  return requirement(name, ways.length === 0 ? "skipped" : "ok", evidence);
 }
 
 function tokenRequirement(seen: WalkEvidence, { before, events }: OAuthEvidence, isAccepted: boolean): Requirement {

@@ -2,7 +2,14 @@ import { describeResponse } from "../causes/refusal-evidence.js";
 import type { CredentialKind } from "../connection-info.js";
 import { isoTime } from "../duration.js";
 import { significantLines } from "../process/process-outcome.js";
-import type { AttemptEvidence, NetworkEvidence, OAuthEvidence, ServerEvidence, WalkEvidence } from "./evidence.js";
+import type {
+  AttemptEvidence,
+  ClientEvidence,
+  NetworkEvidence,
+  OAuthEvidence,
+  ServerEvidence,
+  WalkEvidence,
+} from "./evidence.js";
 import type { CheckOutcome, Step, StepName } from "./explanation.js";
 
 /** The walk as a list: each step of the server's type, its outcome, and what was observed. */
@@ -31,13 +38,8 @@ function configurationStep({ findings, file, positions, type, isDisabled = false
   const position = `${file}${line === undefined ? "" : `:${line}`}`;
   const entry = type === undefined ? "The entry is invalid." : `Entry of type ${type}.`;
   const list = findings.map((finding) => `line ${finding.line}, ${finding.severity}: ${finding.message}`);
-  return step(
-    "configuration",
-    isBroken ? "failed" : "ok",
-    `${position}: ${entry}`,
-    isDisabled ? "It is disabled." : undefined,
-    ...list,
-  );
+  const disabled = isDisabled ? "It is disabled." : undefined;
+  return step("configuration", isBroken ? "failed" : "ok", `${position}: ${entry}`, disabled, ...list);
 }
 
 function variablesStep({ values, variables, findings }: WalkEvidence): Step {
@@ -190,11 +192,13 @@ function authorizationSteps(oauth: OAuthEvidence | undefined): Step[] {
   const outcome = !isOk ? "failed" : isUnknown ? "skipped" : "ok";
   const steps = [step("authorization-server", outcome, authorization.expectedIssuer, ...evidence, pkce, changed)];
   if (client === undefined) return steps;
-  const isRefused = client.outcome === "dead" || client.outcome === "redirect-mismatch" || client.outcome === "closed";
-  return [
-    ...steps,
-    step("client", isRefused ? "failed" : client.outcome === "accepted" ? "ok" : "skipped", ...client.evidence),
-  ];
+  const result = isClientRefused(client) ? "failed" : client.outcome === "accepted" ? "ok" : "skipped";
+  return [...steps, step("client", result, ...client.evidence)];
+}
+
+/** Whether the authorization server refuses the client, or registers none. */
+export function isClientRefused({ outcome }: ClientEvidence): boolean {
+  return outcome === "dead" || outcome === "redirect-mismatch" || outcome === "closed";
 }
 
 function protocolStep(attempt: AttemptEvidence | undefined): Step {

@@ -167,11 +167,7 @@ function stringsOf(value: unknown): string[] {
 }
 
 /** The times of a JSON Web Token, in milliseconds since the epoch. Nothing else of a token is reported. */
-interface TokenTimes {
-  readonly issuedAt: number | undefined;
-  readonly notBefore: number | undefined;
-  readonly expiresAt: number | undefined;
-}
+type TokenTimes = Pick<TokenEvidence, "issuedAt" | "notBefore" | "expiresAt">;
 
 /** The latest time that a Date can represent. */
 const latestMs = 8.64e15;

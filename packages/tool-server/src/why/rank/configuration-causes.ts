@@ -72,18 +72,18 @@ function trustCauses(seen: WalkEvidence): Cause[] {
   if (trust === undefined || trust.state === "trusted") return [];
   const base = { weight: 1, problem: trust.reason, evidence: ["Nothing in the entry was run or connected to."] };
   switch (trust.state) {
-    case "new":
-      return [
-        { ...base, code: "not-approved", fix: fixByCommand(seen, ["trust"], "Review the entry and approve it.") },
-      ];
+    case "new": {
+      const fix = fixByCommand(seen, ["trust"], "Review the entry and approve it.");
+      return [{ ...base, code: "not-approved", fix }];
+    }
     case "changed": {
       const fix = fixByCommand(seen, ["trust"], "Review what changed and approve it.");
       return [{ ...base, code: "changed-since-approval", fix }];
     }
-    case "denied":
-      return [
-        { ...base, code: "denied-by-policy", fix: { advice: "Ask the owner of the policy to allow the server." } },
-      ];
+    case "denied": {
+      const advice = "Ask the owner of the policy to allow the server.";
+      return [{ ...base, code: "denied-by-policy", fix: { advice } }];
+    }
     case "unreadable":
       return [{ ...base, code: "trust-unreadable", fix: { advice: "Fix the file that the message names." } }];
   }
@@ -113,14 +113,12 @@ function helperCode({ failure, outcome }: Pick<HelperEvidence, "failure" | "outc
   return failure?.code === "HELPER_OUTPUT_INVALID" ? "helper-output-invalid" : "helper-failed";
 }
 
+const writeHelperPath = "Write the path of an existing script, relative to the root of the project or plugin.";
+
 function fixForHelper(seen: WalkEvidence, { path, outcome, failure }: HelperEvidence, code: CauseCode): Fix {
   switch (code) {
     case "helper-missing":
-      return fixField(
-        seen,
-        "headersHelper",
-        "Write the path of an existing script, relative to the root of the project or plugin.",
-      );
+      return fixField(seen, "headersHelper", writeHelperPath);
     case "helper-not-executable":
       if (outcome !== "not-executable" && failure?.advice) return fixField(seen, "headersHelper", failure.advice);
       return { advice: "Make it executable, and commit the file mode.", command: `chmod +x ${shellWord(path)}` };

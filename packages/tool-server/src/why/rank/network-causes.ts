@@ -26,7 +26,9 @@ function codeOf(failure: NetworkFailure, network: NetworkEvidence): CauseCode {
     case "connection":
       return connectionCode(failure.code);
     case "tls":
-      return tlsCode(failure.code);
+      return isClientCertificateAlert(failure.code)
+        ? "client-certificate-required"
+        : (tlsCodes[failure.code] ?? "tls-failed");
   }
 }
 
@@ -56,11 +58,6 @@ const tlsCodes: Readonly<Record<string, CauseCode>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: "not-tls",
 };
 
-function tlsCode(code: string): CauseCode {
-  if (isClientCertificateAlert(code)) return "client-certificate-required";
-  return tlsCodes[code] ?? "tls-failed";
-}
-
 function evidenceOf({ host, port, proxy, addresses, certificate, authorities, failure }: NetworkEvidence): string[] {
   const subject = proxy === undefined ? host : `the proxy ${proxy.name}`;
   const isAddress = addresses[0] === host;
@@ -88,53 +85,38 @@ function certificateEvidence({ subject, issuer, names, validFrom, validTo }: Cer
 
 function fixFor(seen: WalkEvidence, network: NetworkEvidence, code: CauseCode): Fix {
   const { host, port, proxy, noProxy } = network;
+  const { variable: given } = network.failure ?? {};
+  const { variable: proxyVariable = "HTTPS_PROXY" } = proxy ?? {};
   const hostVariable = seen.tenants.find(({ via }) => via === "host")?.variable;
   switch (code) {
     case "proxy-unusable":
-      return fixVariable(
-        network.failure?.variable ?? "HTTPS_PROXY",
-        "Set the variable to the URL of the proxy, or unset it.",
-      );
+      return fixVariable(given ?? "HTTPS_PROXY", "Set the variable to the URL of the proxy, or unset it.");
     case "proxy-unreachable":
-      return fixVariable(
-        proxy?.variable ?? "HTTPS_PROXY",
-        "Correct the host and port of the proxy, or unset the variable.",
-      );
+      return fixVariable(proxyVariable, "Correct the host and port of the proxy, or unset the variable.");
     case "proxy-credentials": {
       const value = `http://user:password@${proxy?.name ?? "host:port"}`;
-      return fixVariable(
-        proxy?.variable ?? "HTTPS_PROXY",
-        "Add the user name and password to the URL of the proxy.",
-        value,
-      );
+      return fixVariable(proxyVariable, "Add the user name and password to the URL of the proxy.", value);
     }
-    case "proxy-refuses":
-      return fixVariable(
-        noProxy ?? "NO_PROXY",
-        "Bypass the proxy if that is allowed. Otherwise ask its operator to allow the host.",
-        noProxy === undefined ? host : `"$${noProxy},${host}"`,
-      );
+    case "proxy-refuses": {
+      const advice = "Bypass the proxy if that is allowed. Otherwise ask its operator to allow the host.";
+      return fixVariable(noProxy ?? "NO_PROXY", advice, noProxy === undefined ? host : `"$${noProxy},${host}"`);
+    }
     case "name-unknown":
       return hostVariable === undefined
         ? fixField(seen, "url", "Correct the host in the url, and check that DNS works on this machine.")
         : fixVariable(hostVariable, `The host contains ${hostVariable}: set it to the name of your tenant.`);
-    case "connection-refused":
-      return fixField(
-        seen,
-        "url",
-        `Start the server, or correct the port in the url: nothing listens on port ${port}.`,
-      );
-    case "connection-timeout":
-      return fixVariable(
-        "HTTPS_PROXY",
-        "Check the network, the VPN and the firewall. If a proxy is required, set it.",
-        "http://host:port",
-      );
-    case "certificate-expired":
-      return {
-        advice: "Renew the certificate on the server. Also check the clock of this machine.",
-        command: "date -u",
-      };
+    case "connection-refused": {
+      const advice = `Start the server, or correct the port in the url: nothing listens on port ${port}.`;
+      return fixField(seen, "url", advice);
+    }
+    case "connection-timeout": {
+      const advice = "Check the network, the VPN and the firewall. If a proxy is required, set it.";
+      return fixVariable("HTTPS_PROXY", advice, "http://host:port");
+    }
+    case "certificate-expired": {
+      const advice = "Renew the certificate on the server. Also check the clock of this machine.";
+      return { advice, command: "date -u" };
+    }
     case "certificate-not-yet-valid":
       return { advice: "Correct the clock of this machine.", command: "date -u" };
     case "certificate-self-signed":

@@ -82,14 +82,9 @@ function foreignCauses(
 function failureCauses(seen: WalkEvidence, { failure, connected }: AttemptEvidence): Cause[] {
   if (failure === undefined) return [];
   const { code, message, said = "", needsClientCertificate } = failure;
+  const evidence = connected === undefined ? [] : ["The handshake succeeded."];
   const found = (cause: CauseCode, weight: number, fix: Fix): Cause[] => [
-    {
-      code: cause,
-      weight,
-      problem: message,
-      evidence: connected === undefined ? [] : ["The handshake succeeded."],
-      fix,
-    },
+    { code: cause, weight, problem: message, evidence, fix },
   ];
   const ping = (advice: string): Fix => fixByCommand(seen, ["ping"], advice);
   switch (code) {

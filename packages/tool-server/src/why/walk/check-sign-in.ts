@@ -1,6 +1,5 @@
 import { carriesCredential } from "../../auth/credentials/refusal-evidence.js";
 import { createClientStore } from "../../auth/oauth/clients/client-store.js";
-import type { OAuthClient } from "../../auth/oauth/clients/oauth-client.js";
 import { isPageRefusal, unknownClient } from "../../auth/oauth/clients/register-client.js";
 import type { AuthorizationServer } from "../../auth/oauth/discovery/authorization-server.js";
 import { requestRules } from "../../auth/oauth/discovery/known-issuers.js";
@@ -46,7 +45,7 @@ export async function checkSignIn(
     for (const line of [...resource.evidence, ...authorization.evidence]) walk.report(info, "info", line);
     // A server that works has a known client.
     if (server === undefined || attempt.failure === undefined) return found;
-    const client = await checkClient(session.context, { options, server, resource: name, signal: walk.signal });
+    const client = await checkClient(session.context, options, server, name, walk.signal);
     for (const line of client.evidence) walk.report(info, "info", line);
     return { ...found, events: [...events], client };
   } catch (error) {
@@ -109,20 +108,17 @@ export async function checkOffer(
   }
 }
 
-interface ClientOptions {
-  readonly options: OAuthSessionOptions;
-  readonly server: AuthorizationServer;
-  /** The resource that the tool server publishes. */
-  readonly resource: string;
-  readonly signal: AbortSignal;
-}
-
 /**
  * Checks whether the authorization server still knows the client that a sign-in would use, and its redirect URI. It requests the
  * page that a browser would be sent to, and follows no redirect. No client is registered.
  */
-async function checkClient(context: OAuthContext, request: ClientOptions): Promise<ClientEvidence> {
-  const { options, server, resource, signal } = request;
+async function checkClient(
+  context: OAuthContext,
+  options: OAuthSessionOptions,
+  server: AuthorizationServer,
+  resource: string,
+  signal: AbortSignal,
+): Promise<ClientEvidence> {
   const clients = createClientStore(context, {
     vault: options.vault,
     keyOf: (issuer) => vaultKeyOf(options, issuer, "client"),
@@ -141,7 +137,10 @@ async function checkClient(context: OAuthContext, request: ClientOptions): Promi
     return { ...base, outcome: "unclear", evidence: [`A client exists (${client.kind}), and was not tried.`] };
   }
   try {
-    const response = await requestPage(context, server, client, { redirectUri, rules, scopes: [] }, signal);
+    const { url } = createAuthorizationAttempt(context, server, client, { redirectUri, rules, scopes: [] });
+    const headers = { accept: "text/html, application/json" };
+    const request = { method: "GET", url, headers, requested: "the check of the client" } as const;
+    const response = await sendOAuthRequest(context, request, signal);
     return { ...base, ...inspectClientResponse(context, response, redirectUri) };
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;
@@ -158,18 +157,6 @@ function unregistered(context: OAuthContext, server: AuthorizationServer): Clien
       : `A sign-in will register a client at ${urlText(context, registrationEndpoint)}.`
     : `${peerText(context, issuer)} has no registration endpoint, and no client is configured.`;
   return { kind: "none", outcome: isOpen ? "to-register" : "closed", redirectUri: undefined, evidence: [text] };
-}
-
-async function requestPage(
-  context: OAuthContext,
-  server: AuthorizationServer,
-  client: OAuthClient,
-  parameters: Parameters<typeof createAuthorizationAttempt>[3],
-  signal: AbortSignal,
-): Promise<OAuthResponse> {
-  const { url } = createAuthorizationAttempt(context, server, client, parameters);
-  const headers = { accept: "text/html, application/json" };
-  return sendOAuthRequest(context, { method: "GET", url, headers, requested: "the check of the client" }, signal);
 }
 
 const wrongRedirect = /redirect[_ ]?ur[il]/i;

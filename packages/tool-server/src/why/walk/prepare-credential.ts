@@ -131,28 +131,13 @@ async function openSignIn(
   const events: OAuthEvent[] = [...(options.oauth.events ?? [])];
   const requestMs = Math.min(walk.responseMs, 10_000);
   const opening = openVault();
-  const closeVault = (): Promise<void> =>
-    opening.then(
-      (vault) => vault.dispose(),
-      () => {},
-    );
   try {
     // A keychain may wait for a user.
     const vault = await within(walk, () => opening, vaultMs);
     const settings = { vault, profile, overrides, allowInsecureLoopback: options.allowInsecureLoopback };
+    const shared = { info, http, secrets, clock, report };
     const sessionOptions: OAuthSessionOptions = {
-      ...entryOAuthOptions({
-        settings,
-        info,
-        server: entry.name,
-        url,
-        oauth,
-        secretReader,
-        http,
-        secrets,
-        clock,
-        report,
-      }),
+      ...entryOAuthOptions({ ...shared, settings, server: entry.name, url, oauth, secretReader }),
       limits: { requestMs, discoveryMs: 3 * requestMs },
       onEvent(event) {
         events.push(event);
@@ -176,16 +161,8 @@ async function openSignIn(
     };
   } catch (error) {
     // Not awaited: the vault may never open.
-    void closeVault().catch(() => {});
-    const vaultFailure = failureEvidence(error, redact);
-    return {
-      session: undefined,
-      options: undefined,
-      vault: undefined,
-      vaultFailure,
-      before: undefined,
-      events,
-      close: async () => {},
-    };
+    void opening.then((vault) => vault.dispose()).catch(() => {});
+    const nothing = { session: undefined, options: undefined, vault: undefined, before: undefined };
+    return { ...nothing, vaultFailure: failureEvidence(error, redact), events, close: async () => {} };
   }
 }

@@ -216,7 +216,8 @@ function checkEntry(options: ExplainOptions): CheckedEntry {
       findings,
       // Findings about the text of the entry are in `findings` already.
       values: (substitution?.findings ?? []).filter(
-        ({ code, path }) => !findings.some((known) => known.code === code && isSamePath(known.path, path)),
+        ({ code, path }) =>
+          !findings.some((known) => known.code === code && formatPath(known.path) === formatPath(path)),
       ),
       variables: [...new Set(uses.map(({ variable }) => variable))],
       tenants: entry === undefined || entry.type === "stdio" ? [] : entry.tenants,
@@ -232,10 +233,6 @@ function positionsOf(entry: Entry): Record<string, Position> {
 
 function positionOfFirst([first]: readonly Position[]): Record<string, Position> {
   return first === undefined ? {} : { entry: { line: first.line, column: first.column } };
-}
-
-function isSamePath(a: Parameters<typeof formatPath>[0], b: Parameters<typeof formatPath>[0]): boolean {
-  return formatPath(a) === formatPath(b);
 }
 
 const reasons = {

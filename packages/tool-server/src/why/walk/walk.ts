@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../clock.js";
+import { type Clock, systemClock, untilAborted } from "../../clock.js";
 import type { Entry } from "../../config/entry.js";
 import { createReporter, type Reporter } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
@@ -74,16 +74,10 @@ export async function within<T>(
   const cancelTimeout = clock.after(timeMs, () =>
     limit.abort(new ToolServerError("CALL_TIMEOUT", { problem, advice: "" })),
   );
-  let onAbort = (): void => {};
   try {
-    return await new Promise<T>((resolve, reject) => {
-      onAbort = () => reject(both.reason);
-      if (both.aborted) return onAbort();
-      both.addEventListener("abort", onAbort, { once: true });
-      task(both).then(resolve, reject);
-    });
+    both.throwIfAborted();
+    return await untilAborted(task(both), both);
   } finally {
-    both.removeEventListener("abort", onAbort);
     cancelTimeout();
   }
 }
