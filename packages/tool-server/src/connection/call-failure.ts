@@ -28,9 +28,8 @@ const maxDataLength = 65_536;
 
 /** Converts the error of a call. Text from the server or a library is truncated, escaped and redacted. */
 export function callFailure(error: unknown, call: FailedCall): ToolServerError {
-  const { server, method, signal, idleTimeoutMs, transportFailure } = call;
+  const { server, method, signal, idleTimeoutMs, transportFailure, redact } = call;
   const quotedName = JSON.stringify(server);
-  const { redact } = call;
   // Errors of schemas have many lines of JSON: escaped line breaks would be hard to read.
   const said = (text: string): string =>
     quotedText(redactStart(text, maxText, redact).replace(/[\r\n]\s*/g, " "), maxText);
@@ -47,38 +46,26 @@ export function callFailure(error: unknown, call: FailedCall): ToolServerError {
   if (error instanceof RpcError || ProtocolError.isInstance(error)) {
     const message = said(error.message);
     const problem = `The server ${quotedName} refused ${method}: ${message}.`;
+    const details = { rpcCode: error.code, rpcData: dataOf(error, redact), wasSent: true, said: message };
     // Only the server can say what to do.
-    return new ToolServerError(
-      "CALL_REFUSED",
-      { problem, advice: "" },
-      {
-        details: { rpcCode: error.code, rpcData: dataOf(error, redact), wasSent: true, said: message },
-      },
-    );
+    return new ToolServerError("CALL_REFUSED", { problem, advice: "" }, { details });
   }
-  if (!SdkError.isInstance(error)) {
-    const text = messageOf(error);
-    return invalid(quotedName, method, said(text));
-  }
+  if (!SdkError.isInstance(error)) return invalid(quotedName, method, said(messageOf(error)));
   switch (error.code) {
     case SdkErrorCode.RequestTimeout:
       return noResponse(server, method, idleTimeoutMs, call.strayOutput);
     case SdkErrorCode.ConnectionClosed:
     case SdkErrorCode.NotConnected:
-    case SdkErrorCode.SendFailed:
-      if (transportFailure !== undefined) return redactFailure(withSent(transportFailure, true), redact);
-      return new ToolServerError(
-        "CONNECTION_LOST",
-        { problem: `The connection to the server ${quotedName} ended during ${method}.`, advice: "" },
-        { details: { wasSent: true } },
-      );
+    case SdkErrorCode.SendFailed: {
+      if (transportFailure !== undefined) return redactFailure(withSent(transportFailure), redact);
+      const problem = `The connection to the server ${quotedName} ended during ${method}.`;
+      return new ToolServerError("CONNECTION_LOST", { problem, advice: "" }, { details: { wasSent: true } });
+    }
     case SdkErrorCode.CapabilityNotSupported:
-    case SdkErrorCode.MethodNotSupportedByProtocolVersion:
-      return new ToolServerError(
-        "CALL_REFUSED",
-        { problem: `The server ${quotedName} does not support ${method}: ${said(error.message)}.`, advice: "" },
-        { details: { wasSent: false } },
-      );
+    case SdkErrorCode.MethodNotSupportedByProtocolVersion: {
+      const problem = `The server ${quotedName} does not support ${method}: ${said(error.message)}.`;
+      return new ToolServerError("CALL_REFUSED", { problem, advice: "" }, { details: { wasSent: false } });
+    }
     default:
       return invalid(quotedName, method, said(error.message));
   }
@@ -109,17 +96,14 @@ export function ownFailure(error: unknown): ToolServerError | undefined {
   return undefined;
 }
 
-/** The same error, with `wasSent` set. */
-function withSent(error: ToolServerError, wasSent: boolean): ToolServerError {
-  if (error.details.wasSent === wasSent) return error;
-  return new ToolServerError(error.code, error, { cause: error, details: { ...error.details, wasSent } });
+/** The same error, for a call that may have been sent. */
+function withSent(error: ToolServerError): ToolServerError {
+  if (error.details.wasSent === true) return error;
+  return new ToolServerError(error.code, error, { cause: error, details: { ...error.details, wasSent: true } });
 }
 
 function invalid(quotedName: string, method: string, said: string): ToolServerError {
   const problem = `The server ${quotedName} sent an invalid response to ${method}: ${said}.`;
-  return new ToolServerError(
-    "RESPONSE_INVALID",
-    { problem, advice: "Report it to the operator of the server." },
-    { details: { wasSent: true, said } },
-  );
+  const parts = { problem, advice: "Report it to the operator of the server." };
+  return new ToolServerError("RESPONSE_INVALID", parts, { details: { wasSent: true, said } });
 }

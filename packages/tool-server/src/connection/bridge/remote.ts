@@ -221,8 +221,6 @@ function adoptVersion(message: RpcMessage, transport: ToolTransport): void {
 }
 
 function lost(): ToolServerError {
-  return new ToolServerError("CONNECTION_LOST", {
-    problem: "The connection to the server ended.",
-    advice: "The next request connects again.",
-  });
+  const parts = { problem: "The connection to the server ended.", advice: "The next request connects again." };
+  return new ToolServerError("CONNECTION_LOST", parts);
 }

@@ -37,17 +37,8 @@ export function createEntryTransport(options: EntryTransportOptions): {
     const context = { ...options.context, server, info, credential, command, args, cwd };
     const onUnsandboxed = (reason: string): void =>
       context.report(info, "warning", `It runs without a sandbox. ${reason}`);
-    const prepareSandbox = sandbox
-      ? () =>
-          prepareEntrySandbox({
-            settings: sandbox,
-            server,
-            program: "server",
-            isEnabled: resolved.sandbox,
-            cwd,
-            onUnsandboxed,
-          })
-      : undefined;
+    const parts = { server, program: "server", isEnabled: resolved.sandbox, cwd, onUnsandboxed } as const;
+    const prepareSandbox = sandbox ? () => prepareEntrySandbox({ ...parts, settings: sandbox }) : undefined;
     return { info, transport: createStdioTransport({ ...context, environment: variables, prepareSandbox }) };
   }
   if (http === undefined) throw new TypeError("A server on the network needs an HTTP client.");

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { type ConfiguredClient, readClientKey } from "../../auth/oauth/clients/oauth-client.js";
+import type { Identity } from "../../auth/oauth/tokens/machine-grant.js";
 import type { SecretCommand } from "../../config/entry.js";
 import {
   mapOAuthSettings,
@@ -101,14 +102,8 @@ function grantOf(
       }
       const provider = { tokenEndpoint, client: { clientId } };
       const { path, read } = file("identityTokenFile");
-      return {
-        grant: {
-          kind: "enterprise",
-          url: tokenEndpoint,
-          identity: async () => ({ provider, idToken: await read() }),
-        },
-        grantSettings: [clientId, path],
-      };
+      const identity = async (): Promise<Identity> => ({ provider, idToken: await read() });
+      return { grant: { kind: "enterprise", url: tokenEndpoint, identity }, grantSettings: [clientId, path] };
     }
     default:
       return {};

@@ -75,10 +75,8 @@ function readFile(path: string, isNamed: boolean): string | undefined {
     const code = (error as NodeJS.ErrnoException).code;
     // Some users have a home that is not a folder.
     if ((code === "ENOENT" || code === "ENOTDIR") && !isNamed) return undefined;
-    throw unreadable(
-      `${path} cannot be read: ${systemReason(error)}.`,
-      "Correct WIRESCOPE_OAUTH_FILE, or its permissions.",
-    );
+    const problem = `${path} cannot be read: ${systemReason(error)}.`;
+    throw unreadable(problem, "Correct WIRESCOPE_OAUTH_FILE, or its permissions.");
   }
 }
 

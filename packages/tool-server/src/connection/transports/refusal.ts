@@ -105,16 +105,14 @@ function credentialFailure(
 ): unknown {
   if (ToolServerError.is(error) || signal?.aborted) return error;
   const said = secrets.redact(error instanceof Error ? error.message : String(error));
-  return new ToolServerError(
-    "CREDENTIAL_UNUSABLE",
-    {
-      subject: `The credential for the server ${JSON.stringify(server)} cannot be obtained.`,
-      problem: `The application failed with ${quotedText(said, maxSaid)}.`,
-      advice:
-        "Check the vault, the sign-in and the client secret that the application passed; `cause` is the original error.",
-    },
-    { cause: error, ...(wasSent !== undefined && { details: { wasSent } }) },
-  );
+  const parts = {
+    subject: `The credential for the server ${JSON.stringify(server)} cannot be obtained.`,
+    problem: `The application failed with ${quotedText(said, maxSaid)}.`,
+    advice:
+      "Check the vault, the sign-in and the client secret that the application passed; `cause` is the original error.",
+  };
+  const details = wasSent !== undefined && { details: { wasSent } };
+  return new ToolServerError("CREDENTIAL_UNUSABLE", parts, { cause: error, ...details });
 }
 
 /** The status and headers of a response. */

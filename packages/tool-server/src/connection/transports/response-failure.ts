@@ -31,21 +31,14 @@ export function responseFailure(context: NetworkContext, response: FailedRespons
     const advice = "Put the URL of the server itself into the configuration.";
     return new ToolServerError("REDIRECT_REFUSED", { problem, advice }, { details });
   }
+  const problem = `${subject} responded to ${request} with ${status}.`;
   if (status === 429 || status >= 500) {
     const wait = headers["retry-after"];
-    const when =
-      wait === undefined
-        ? "Try again later"
-        : `Try again later (Retry-After: ${printableText(secrets.redact(wait), 50)})`;
-    const problem = `${subject} responded to ${request} with ${status}.`;
-    const advice = `${when}, or check the log of the server.`;
+    const when = wait === undefined ? "" : ` (Retry-After: ${printableText(secrets.redact(wait), 50)})`;
+    const advice = `Try again later${when}, or check the log of the server.`;
     return new ToolServerError("SERVER_FAILED", { problem, advice }, { details });
   }
-  return new ToolServerError(
-    "NOT_A_TOOL_SERVER",
-    { problem: `${subject} responded to ${request} with ${status}.`, advice },
-    { details },
-  );
+  return new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice }, { details });
 }
 
 /** The origin of a redirect, without path and query, which may contain secrets. */

@@ -8,6 +8,7 @@ import { sendWithCredential } from "./refusal.js";
 import { subjectOf } from "./streamable-http-failures.js";
 import { send } from "./streamable-http-session.js";
 import type { NetworkContext } from "./transport.js";
+import { sessionLost } from "./transport-life.js";
 
 interface SsePost {
   readonly endpoint: URL;
@@ -65,12 +66,7 @@ async function postFailure({ server, secrets }: NetworkContext, response: HttpRe
   const text = await response.text(readBytes).catch(() => "");
   const subject = `The server ${JSON.stringify(server)}`;
   if (status === 404 || status === 410 || (status === 400 && text.startsWith(unknownSession))) {
-    const problem = `${subject} no longer knows the session (HTTP ${status}).`;
-    return new ToolServerError(
-      "SESSION_LOST",
-      { problem, advice: "Connect again." },
-      { details: { status, wasSent: false } },
-    );
+    return sessionLost(subject, status);
   }
   const words = printableText(secrets.redact(text).trim(), 200);
   const said = words === "" ? "" : `, saying: "${words}"`;

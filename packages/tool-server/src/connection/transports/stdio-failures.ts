@@ -87,11 +87,8 @@ export function childUnusable(
 ): ToolServerError {
   const subject = `The server ${JSON.stringify(server)} (${child})`;
   const problem = joined([`${subject} ${what}, and was terminated.`, describeStderr(stderr), strayOutput]);
-  return new ToolServerError(
-    code,
-    { problem, advice },
-    { details: { stderr, repeatKey: repeatKeyOf([what], stderr) } },
-  );
+  const details = { stderr, repeatKey: repeatKeyOf([what], stderr) };
+  return new ToolServerError(code, { problem, advice }, { details });
 }
 
 /** Leaves out each word of the output with a digit, because it may be a time, a process id or an address. */

@@ -11,6 +11,7 @@ import { type RpcFault, rpcCodes } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
 import { eventStream, type HttpSession, json, mediaTypeOf } from "./streamable-http-session.js";
 import type { NetworkContext } from "./transport.js";
+import { sessionLost } from "./transport-life.js";
 
 /** How much of an unexpected response is read, and for how long. */
 const readBytes = 16 * 1024;
@@ -66,12 +67,7 @@ export function statusFailure(
   const { status } = response;
   if (id !== undefined && isForgotten(response)) {
     session.isForgotten = true;
-    const problem = `${subjectOf(context)} no longer knows the session (HTTP ${status}).`;
-    return new ToolServerError(
-      "SESSION_LOST",
-      { problem, advice: "Connect again." },
-      { details: { status, wasSent: false } },
-    );
+    return sessionLost(subjectOf(context), status);
   }
   const said = excerptOf(context, response);
   const words = said === "" ? "" : ` It says: "${said}".`;
@@ -119,11 +115,8 @@ export function notAToolServer(context: NetworkContext, response: UnexpectedResp
   const details = { status };
   if (status === 202 || status === 204) {
     const problem = `${subject} accepted the request with ${status}, which contains no result.`;
-    return failure(
-      "NOT_A_TOOL_SERVER",
-      { problem, advice: "Check that the URL is a Streamable HTTP endpoint." },
-      details,
-    );
+    const advice = "Check that the URL is a Streamable HTTP endpoint.";
+    return failure("NOT_A_TOOL_SERVER", { problem, advice }, details);
   }
   const title = titleOf(text);
   if (title !== undefined || mediaType === "text/html") {

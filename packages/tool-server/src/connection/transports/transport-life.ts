@@ -80,11 +80,8 @@ export function connectionOver(
   const subject = `The connection to the server ${JSON.stringify(server)}`;
   if (failure === undefined) {
     const problem = `${subject} was closed on this side.`;
-    return new ToolServerError(
-      "CONNECTION_CLOSED",
-      { problem, advice: "Connect again before you call." },
-      { details: { wasSent } },
-    );
+    const advice = "Connect again before you call.";
+    return new ToolServerError("CONNECTION_CLOSED", { problem, advice }, { details: { wasSent } });
   }
   const parts = { problem: `${subject} is lost. ${describeProblem(failure)}`, advice: failure.advice };
   return new ToolServerError("CONNECTION_LOST", parts, {
@@ -98,6 +95,12 @@ export function connectionBroken({ server, secrets }: TransportContext, error: u
   const why = printableText(secrets.redact(messageOf(error)), 200);
   const problem = `The connection to the server ${JSON.stringify(server)} is lost: ${why}.`;
   return new ToolServerError("CONNECTION_LOST", { problem, advice: "Connect again." }, { cause: error });
+}
+
+/** Creates SESSION_LOST for a server, the subject of the message, that responds with this status. */
+export function sessionLost(subject: string, status: number): ToolServerError {
+  const parts = { problem: `${subject} no longer knows the session (HTTP ${status}).`, advice: "Connect again." };
+  return new ToolServerError("SESSION_LOST", parts, { details: { status, wasSent: false } });
 }
 
 /** Delivers a message. An exception of the listener is reported, and does not stop the reading. */
