@@ -12,6 +12,15 @@ export function parseUrl(text: string, base?: string | URL): URL | undefined {
   }
 }
 
+/** Decodes percent-encoding; a string with an invalid one stays as it is. */
+export function decodeLeniently(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");

@@ -1,7 +1,8 @@
-import { access, stat } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { ToolServerError } from "../errors.js";
 import { readBoundedFile } from "../files/bounded-file.js";
+import { isFolder } from "../process/resolve-command.js";
 
 /** The file name of a configuration. */
 export const configurationFileName = ".mcp.json";
@@ -94,9 +95,5 @@ async function exists(path: string): Promise<boolean> {
 
 /** The configuration file for a path: the path itself, or the `.mcp.json` of a folder. */
 export async function configurationFileAt(path: string): Promise<string> {
-  const isFolder = await stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  return isFolder ? join(resolve(path), configurationFileName) : resolve(path);
+  return (await isFolder(path)) ? join(resolve(path), configurationFileName) : resolve(path);
 }

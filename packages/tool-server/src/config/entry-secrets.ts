@@ -1,5 +1,6 @@
 import { findSecretShapes } from "../secrets/recognize-secrets.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
+import { decodeLeniently } from "../url.js";
 import type { TemplateField } from "./entry.js";
 
 /** Registers a value, and the password in it if it is a URL or Basic credentials. */
@@ -13,14 +14,6 @@ export function registerSecret(value: string, field: TemplateField, secrets: Sec
   if (!/^Basic /i.test(field.template.text)) return;
   const [, decoded] = /^[^:]*:(.*)$/s.exec(Buffer.from(value, "base64").toString("utf8")) ?? [];
   if (decoded !== undefined) secrets.add(decoded);
-}
-
-function decodeLeniently(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Why a value looks like a credential; undefined if it does not. */

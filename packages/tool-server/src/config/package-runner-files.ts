@@ -2,7 +2,7 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { readBoundedFile } from "../files/bounded-file.js";
-import { programName } from "../process/resolve-command.js";
+import { isFolder, programName } from "../process/resolve-command.js";
 import type { TemplateField } from "./entry.js";
 import { findPackages } from "./installed-packages.js";
 import { defaultText, type NamedFile, separators, userMark } from "./named-file.js";
@@ -169,12 +169,5 @@ async function isFileOrUnreadable(path: string): Promise<boolean> {
   return stat(path).then(
     (stats) => !stats.isDirectory(),
     (error: NodeJS.ErrnoException) => !["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(error.code ?? ""),
-  );
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
   );
 }

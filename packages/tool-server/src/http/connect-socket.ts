@@ -157,14 +157,8 @@ function guarded(lookup: LookupFunction, isAllowed: SocketOptions["isAddressAllo
       const allowed = addresses.filter(({ address }) => isAllowed(address, host));
       const [first] = allowed;
       if (first === undefined) {
-        callback(
-          refusedAddress(
-            addresses.map(({ address }) => address),
-            host,
-          ),
-          "",
-          0,
-        );
+        const found = addresses.map(({ address }) => address);
+        callback(refusedAddress(found, host), "", 0);
       } else if (typeof found === "string") {
         callback(null, first.address, first.family);
       } else {

@@ -289,11 +289,8 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
 
   #tooMuchInterim(): ToolServerError {
     const problem = `${capitalized(this.#owner.peer)} (${this.socketInfo.remoteName}) sent more than ${maxInterim} interim responses and no final one.`;
-    return new ToolServerError(
-      "MESSAGE_TOO_LARGE",
-      { problem, advice: "Check the server." },
-      { details: { wasSent: true } },
-    );
+    const parts = { problem, advice: "Check the server." };
+    return new ToolServerError("MESSAGE_TOO_LARGE", parts, { details: { wasSent: true } });
   }
 
   #tooLarge(limitBytes: number): ToolServerError {

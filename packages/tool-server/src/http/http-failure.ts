@@ -215,11 +215,8 @@ export function exchangeFailure(error: unknown, broken: BrokenExchange): Error {
     new ToolServerError(failure, { problem: redact(`${subject} ${problem}`), advice }, { cause, details: { wasSent } });
   const code = codeOf(error);
   if (!hasHeaders && (isParserError(error) || isUnsolicitedResponse(error))) {
-    return fail(
-      "NOT_A_TOOL_SERVER",
-      "responded with something that is not HTTP/1.1.",
-      "Check the host, the port and the scheme of the URL.",
-    );
+    const advice = "Check the host, the port and the scheme of the URL.";
+    return fail("NOT_A_TOOL_SERVER", "responded with something that is not HTTP/1.1.", advice);
   }
   if (!hasHeaders && code === "UND_ERR_HEADERS_OVERFLOW") {
     return fail("MESSAGE_TOO_LARGE", "sent response headers that exceed the limit.", "Check the server.");
@@ -230,24 +227,12 @@ export function exchangeFailure(error: unknown, broken: BrokenExchange): Error {
     return connectFailure({ ...failed, stage: "securing" }, redact);
   }
   const reason = describeBreak(error, code);
-  if (!wasSent)
-    return fail(
-      "CONNECTION_LOST",
-      `closed the connection before the request was written (${reason}).`,
-      "Send it again.",
-    );
-  if (!hasHeaders) {
-    return fail(
-      "CONNECTION_LOST",
-      `closed the connection before it responded (${reason}).`,
-      "It is unknown whether the request was carried out.",
-    );
+  if (!wasSent) {
+    const problem = `closed the connection before the request was written (${reason}).`;
+    return fail("CONNECTION_LOST", problem, "Send it again.");
   }
-  return fail(
-    "CONNECTION_LOST",
-    `cut off its response (${reason}).`,
-    "It is unknown whether the request was carried out.",
-  );
+  const problem = hasHeaders ? "cut off its response" : "closed the connection before it responded";
+  return fail("CONNECTION_LOST", `${problem} (${reason}).`, "It is unknown whether the request was carried out.");
 }
 
 function describeBreak(error: unknown, code: string): string {

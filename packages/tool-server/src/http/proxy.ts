@@ -4,7 +4,7 @@ import { publish } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
 import { printableText } from "../printable-text.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
-import { hostOf, isLoopbackHost, parseUrl, portOf } from "../url.js";
+import { decodeLeniently, hostOf, isLoopbackHost, parseUrl, portOf } from "../url.js";
 import { ConnectObstacle } from "./http-failure.js";
 
 /** A proxy to connect through. */
@@ -42,7 +42,7 @@ function parseProxy(variable: string, value: string, secrets: ProxySettings["sec
   const text = value.includes("://") ? value : `http://${value}`;
   const url = parseUrl(text);
   if (url === undefined) throw unusable(variable, "does not contain the URL of a proxy");
-  const [user, password] = [decoded(url.username), decoded(url.password)];
+  const [user, password] = [decodeLeniently(url.username), decodeLeniently(url.password)];
   secrets.add(password);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     const scheme = printableText(secrets.redact(url.protocol), 40);
@@ -110,14 +110,6 @@ function firstSet(
   return undefined;
 }
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
 /** Sends CONNECT to a proxy to open a tunnel to `target` over `socket`. If it fails, rejects and destroys the socket. */
 export function openTunnel(socket: Socket, target: string, proxy: ProxyServer, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
@@ -168,22 +160,14 @@ function obstacleOf({ statusCode = 0 }: IncomingMessage, proxy: ProxyServer): Co
         : `It rejects the user or the password in ${variable}: correct them.`;
     return new ConnectObstacle(message, advice, statusCode);
   }
-  if (statusCode === 403)
-    return new ConnectObstacle(
-      message,
-      "It denies access to this host: ask its administrator, or add the host to NO_PROXY.",
-      statusCode,
-    );
-  return new ConnectObstacle(
-    message,
-    "It could not reach the server: check the host and port in the URL, or add the host to NO_PROXY.",
-    statusCode,
-  );
+  const advice =
+    statusCode === 403
+      ? "It denies access to this host: ask its administrator, or add the host to NO_PROXY."
+      : "It could not reach the server: check the host and port in the URL, or add the host to NO_PROXY.";
+  return new ConnectObstacle(message, advice, statusCode);
 }
 
 function notAProxy(): ConnectObstacle {
-  return new ConnectObstacle(
-    "the server there is not a proxy that supports CONNECT",
-    "Check the host and port of the proxy.",
-  );
+  const message = "the server there is not a proxy that supports CONNECT";
+  return new ConnectObstacle(message, "Check the host and port of the proxy.");
 }

@@ -61,12 +61,8 @@ function targetOf(
     const hint = isUpgrade(from, target)
       ? "Use https in the URL."
       : "If that is the server you mean, put its URL into the configuration.";
-    throw refused(
-      request,
-      status,
-      `to ${printableText(redact(origin), 200)}`,
-      `Headers are never sent to another origin. ${hint}`,
-    );
+    const where = `to ${printableText(redact(origin), 200)}`;
+    throw refused(request, status, where, `Headers are never sent to another origin. ${hint}`);
   }
   if (target.username !== "" || target.password !== "") throw refused(request, status, "to a URL that contains a user");
   const keepsMethod = status === 307 || status === 308 || (request.method === "GET" && status !== 303);

@@ -73,9 +73,6 @@ function defaultAuthorities(extra: string | undefined): string[] {
 }
 
 function unusable(what: string, advice: string): ToolServerError {
-  return new ToolServerError(
-    "CREDENTIAL_UNUSABLE",
-    { problem: `${what}.`, advice: `${advice}.` },
-    { details: { wasSent: false } },
-  );
+  const parts = { problem: `${what}.`, advice: `${advice}.` };
+  return new ToolServerError("CREDENTIAL_UNUSABLE", parts, { details: { wasSent: false } });
 }

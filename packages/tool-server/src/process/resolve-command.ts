@@ -72,6 +72,14 @@ async function beginningOf(path: string): Promise<string> {
   }
 }
 
+/** Whether a path is a folder that this user can reach. */
+export async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+}
+
 /** Describes such a script and the fix; `path` is the script. */
 export function carriageReturnAdvice(path: string): string {
   return (

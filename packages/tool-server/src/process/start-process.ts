@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { stat } from "node:fs/promises";
 import { constants, devNull } from "node:os";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { type Clock, systemClock, waitAtMost } from "../clock.js";
 import { endGroup, startWatchdog, type Watchdog } from "./process-group.js";
 import { createLastLines, drain, type NotStarted, type ProcessExit } from "./process-outcome.js";
-import { isInterpreterMissing, resolveCommand } from "./resolve-command.js";
+import { isFolder, isInterpreterMissing, resolveCommand } from "./resolve-command.js";
 import { hiddenBy, type Sandbox } from "./sandbox.js";
 
 /** A program to start, and how. */
@@ -236,11 +235,7 @@ function sendOptions(child: ChildProcess, options: readonly string[]): void {
 async function refusalIn(sandbox: Sandbox, path: string, cwd: string): Promise<NotStarted | undefined> {
   const folder = await hiddenBy(sandbox, path);
   if (folder !== undefined) return { kind: "hidden", path, folder };
-  const exists = await stat(cwd).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
-  if (!exists) return { kind: "not-found", what: "directory", path: cwd, searched: [] };
+  if (!(await isFolder(cwd))) return { kind: "not-found", what: "directory", path: cwd, searched: [] };
   return (await isInterpreterMissing(path))
     ? { kind: "not-found", what: "interpreter", path, searched: [] }
     : undefined;
@@ -253,11 +248,7 @@ function signalOf(number: number): NodeJS.Signals | undefined {
 /** Converts a system error. The error itself is not passed on, because it contains the arguments. */
 async function refusalOf(error: unknown, path: string, cwd: string): Promise<NotStarted> {
   const code = error instanceof Error && "code" in error ? String(error.code) : "unknown reason";
-  const cwdExists = await stat(cwd).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
-  if (!cwdExists) return { kind: "not-found", what: "directory", path: cwd, searched: [] };
+  if (!(await isFolder(cwd))) return { kind: "not-found", what: "directory", path: cwd, searched: [] };
   // The file itself was found a moment ago.
   if (code === "ENOENT") return { kind: "not-found", what: "interpreter", path, searched: [] };
   if (code === "EACCES" || code === "EPERM") return { kind: "not-executable", path, isDirectory: false };

@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { lstat, mkdir, open, realpath } from "node:fs/promises";
+import { mkdir, open, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -9,9 +9,10 @@ import { ToolServerError } from "../errors.js";
 import { removeLeftoversOf, writeDurably } from "../files/durable-file.js";
 import { withFileLock } from "../files/file-lock.js";
 import { systemReason } from "../files/system-reason.js";
+import { isJsonObject } from "../json-object.js";
 import type { Environment } from "../process/child-environment.js";
 import type { Approval, ApprovalKey, ApprovalSubject } from "./approval.js";
-import { checkFolder, checkOwnership, currentUser, type Exposure } from "./file-ownership.js";
+import { checkFolder, checkOwnership, currentUser, type Exposure, existsOrDangles } from "./file-ownership.js";
 import type { EntryFingerprint, FileFingerprint } from "./fingerprint-entry.js";
 
 /** Stores the approvals of one user, shared by all processes. Rejects with APPROVALS_UNREADABLE; a failed read never counts as empty. */
@@ -99,26 +100,24 @@ async function changeFile<T>(
       await removeLeftoversOf(lock, 60_000);
       const { approvals, result } = edit(before);
       const text = printApprovals(approvals);
-      if (text.length > maxApprovalCharacters)
-        throw fail(path, "write", {
-          reason: "the file would be too large",
-          advice: "Remove approvals that you do not need.",
-        });
+      if (text.length > maxApprovalCharacters) {
+        const advice = "Remove approvals that you do not need.";
+        throw fail(path, "write", { reason: "the file would be too large", advice });
+      }
       await writeDurably(target, text, signal);
       return result;
     };
     return await withFileLock(lock, write, {
-      waitMs: waitMs,
+      waitMs,
       clock: steadyClock,
       tooLong: (holder) => {
         const advice = `If it no longer runs, delete ${lock}.`;
         return fail(path, "write", { reason: `${holder} has held the lock for too long`, advice });
       },
-      lost: () =>
-        fail(path, "write", {
-          reason: "this process was suspended for too long while it held the lock",
-          advice: "Try again.",
-        }),
+      lost: () => {
+        const reason = "this process was suspended for too long while it held the lock";
+        return fail(path, "write", { reason, advice: "Try again." });
+      },
       failed: (error) => unwritable(path, error),
     });
   } catch (error) {
@@ -140,7 +139,8 @@ async function readFile(path: string): Promise<readonly Approval[]> {
     text = new TextDecoder("utf-8", { fatal: true }).decode(await handle.readFile());
   } catch (error) {
     if (ToolServerError.is(error)) throw error;
-    if (codeOf(error) === "ENOENT" && !(await isLink(path))) return [];
+    // A dangling link is not the same as a missing file: its target may be on a disk that is not mounted.
+    if (codeOf(error) === "ENOENT" && !(await existsOrDangles(path))) return [];
     throw fail(path, "read", { reason: systemReason(error), advice: "" }, error);
   }
   const approvals = parseApprovals(text);
@@ -149,14 +149,6 @@ async function readFile(path: string): Promise<readonly Approval[]> {
     throw fail(path, "read", { reason, advice: "Fix it, or move it away and approve again." });
   }
   return approvals;
-}
-
-/** A dangling link is not the same as a missing file: its target may be on a disk that is not mounted. */
-async function isLink(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 function hasKey(approval: ApprovalKey, key: ApprovalKey): boolean {
@@ -204,7 +196,7 @@ function parseApprovals(text: string): readonly Approval[] | { readonly problem:
   const [first] = problems;
   if (first !== undefined) return { problem: `invalid JSON at line ${first.line}, column ${first.column}` };
   const file = root && jsonNodeToValue(root);
-  if (!isObject(file) || file.format !== format || !Array.isArray(file.approvals)) {
+  if (!isJsonObject(file) || file.format !== format || !Array.isArray(file.approvals)) {
     return { problem: "it is not an approvals file" };
   }
   if (file.version !== version) return { problem: "it was written by another version of Wirescope" };
@@ -224,17 +216,17 @@ function printApprovals(approvals: readonly Approval[]): string {
 }
 
 function readApproval(value: unknown): Approval | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { configuration, server, pluginRoot, approvedAt, entry } = value;
   const fingerprint = readFingerprint(value.fingerprint);
   const isWhole =
-    isText(configuration) && isText(server) && isText(pluginRoot) && isText(approvedAt) && isObject(entry);
+    isText(configuration) && isText(server) && isText(pluginRoot) && isText(approvedAt) && isJsonObject(entry);
   if (!isWhole || fingerprint === undefined) return undefined;
   return { configuration, server, pluginRoot, approvedAt, fingerprint, entry };
 }
 
 function readFingerprint(value: unknown): EntryFingerprint | undefined {
-  if (!isObject(value) || !Array.isArray(value.files)) return undefined;
+  if (!isJsonObject(value) || !Array.isArray(value.files)) return undefined;
   const { digest, entry, origin, isComplete } = value;
   if (origin !== undefined && !isText(origin)) return undefined;
   const files = value.files.map(readFileFingerprint).filter((file) => file !== undefined);
@@ -255,7 +247,7 @@ const states: readonly string[] = [
 ] satisfies FileFingerprint["state"][];
 
 function readFileFingerprint(value: unknown): FileFingerprint | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { field, path, state, sha256 } = value;
   if (!isText(field) || !isText(path) || !isState(state)) return undefined;
   if (state !== "content") return sha256 === undefined ? { field, path, state } : undefined;
@@ -268,8 +260,4 @@ function isState(value: unknown): value is FileFingerprint["state"] {
 
 function isText(value: unknown): value is string {
   return typeof value === "string";
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

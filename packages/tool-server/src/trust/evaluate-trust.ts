@@ -190,32 +190,27 @@ function describeDenial(denial: DenyingRule): { readonly reason: string; readonl
   const policy = `the policy ${quoteUnlessPlain(denial.policy)}`;
   switch (denial.kind) {
     case "deny": {
-      const reason = denial.rule.reason === undefined ? "" : ` Reason: ${quoteText(denial.rule.reason)}.`;
-      return {
-        reason: `${policy} denies it on line ${denial.rule.line}.${reason}`,
-        advice: "Ask the owner of the policy.",
-      };
+      const { line, reason } = denial.rule;
+      const why = reason === undefined ? "" : ` Reason: ${quoteText(reason)}.`;
+      return { reason: `${policy} denies it on line ${line}.${why}`, advice: "Ask the owner of the policy." };
     }
     case "others": {
       const { withheld } = denial;
       if (withheld === undefined) {
-        return {
-          reason: `${policy} denies every server that it does not allow.`,
-          advice: "Ask the owner of the policy to add it.",
-        };
+        const reason = `${policy} denies every server that it does not allow.`;
+        return { reason, advice: "Ask the owner of the policy to add it." };
       }
-      return {
-        reason: `${policy} allows its command on line ${withheld.rule.line}, but files of the project decide what it runs${listOf(withheld.files)}.`,
-        advice:
-          withheld.fingerprint === undefined
-            ? "Remove these files."
-            : `Remove these files, or ask the owner of the policy for a rule with the fingerprint ${withheld.fingerprint}.`,
-      };
+      const { rule, files, fingerprint } = withheld;
+      const more =
+        fingerprint === undefined
+          ? ""
+          : `, or ask the owner of the policy for a rule with the fingerprint ${fingerprint}`;
+      const reason = `${policy} allows its command on line ${rule.line}, but files of the project decide what it runs${listOf(files)}.`;
+      return { reason, advice: `Remove these files${more}.` };
     }
-    case "trust-flag":
-      return {
-        reason: `${policy} does not accept --trust, and this version of the server is not approved.`,
-        advice: "Approve it without --trust.",
-      };
+    case "trust-flag": {
+      const reason = `${policy} does not accept --trust, and this version of the server is not approved.`;
+      return { reason, advice: "Approve it without --trust." };
+    }
   }
 }

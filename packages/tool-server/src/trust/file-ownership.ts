@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs";
-import { stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /** Why a file is not safe, as part of a sentence, and how to fix it. */
@@ -38,4 +38,12 @@ export async function checkFolder(file: string): Promise<Exposure | undefined> {
   const exposure = checkOwnership(await stat(folder), currentUser(), true);
   if (exposure === undefined) return undefined;
   return { reason: `its folder ${folder} is not safe: ${exposure.reason}`, advice: exposure.advice };
+}
+
+/** Whether a path has a file, or a link to one that is missing. */
+export async function existsOrDangles(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
 }

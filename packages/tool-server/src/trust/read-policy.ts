@@ -1,9 +1,9 @@
 import { constants } from "node:fs";
-import { lstat, open, realpath } from "node:fs/promises";
+import { open, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ToolServerError } from "../errors.js";
 import { systemReason } from "../files/system-reason.js";
-import { checkFolder, checkOwnership, currentUser } from "./file-ownership.js";
+import { checkFolder, checkOwnership, currentUser, existsOrDangles } from "./file-ownership.js";
 import { parsePolicy, type TrustPolicy } from "./policy.js";
 
 /** The default policy file. */
@@ -43,20 +43,13 @@ async function readText(path: string, isOptional: boolean): Promise<string | und
     if (ToolServerError.is(error)) throw error;
     const { code } = error as NodeJS.ErrnoException;
     // A dangling link is a policy that is missing, not an absent one.
-    if (code === "ENOENT" && isOptional && !(await exists(path))) return undefined;
+    if (code === "ENOENT" && isOptional && !(await existsOrDangles(path))) return undefined;
     const isLimit = code === "EMFILE" || code === "ENFILE";
     const advice = isLimit
       ? "Raise the limit of open files (ulimit -n, or LimitNOFILE in a systemd unit) and start again."
       : undefined;
     throw fail(path, { reason: systemReason(error), advice }, error);
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 interface Unusable {
