@@ -157,7 +157,6 @@ function originCauses(refusal: RefusalEvidence): Cause[] {
   ];
 }
 
-/** The cause that any refusal can have. */
 function general(refusal: RefusalEvidence): Cause {
   const evidence = describeRefusal(refusal);
   if (refusal.status === 403) {
@@ -290,7 +289,6 @@ function headersWithVariables({ headers, tenants }: RefusalEvidence): HeaderEvid
   );
 }
 
-/** The variable that the credential comes from. */
 function credentialVariable(refusal: RefusalEvidence): string | undefined {
   return headersWithVariables(refusal)[0]?.variables[0];
 }

@@ -123,7 +123,6 @@ function programOf(entry: Entry, variables: Variables, pluginRoot: string): stri
   return values?.includes(undefined) ? undefined : values?.join("");
 }
 
-/** Where to look for programs. */
 export interface ProgramContext {
   readonly pluginRoot: string;
   /** The PATH of the command's process. */

@@ -143,7 +143,6 @@ export interface CredentialSearchOptions {
   readonly findsAssignments?: boolean;
 }
 
-/** Finds credentials in a string. */
 export type CredentialSearch = (text: string, options?: CredentialSearchOptions) => FoundCredential[];
 
 const maxLine = 4_096;

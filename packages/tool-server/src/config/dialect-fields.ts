@@ -21,7 +21,6 @@ interface RenamedMember extends JsonMember {
   readonly writtenKey?: string;
 }
 
-/** The key of a member as written in the file. */
 export function writtenKeyOf(member: RenamedMember): string {
   return member.writtenKey ?? member.key;
 }
@@ -33,7 +32,6 @@ type Translated =
 
 /** A field that our format does not have, or has with another meaning. */
 export interface ForeignField {
-  /** The dialects that have it. */
   readonly dialects: readonly DialectName[];
   /** Its effect here. */
   readonly effect: string;
@@ -181,7 +179,6 @@ const opencodeFields: Readonly<Partial<Record<FieldName, Omit<ForeignField, "dia
   },
 };
 
-/** The translated fields of an entry. */
 export interface TranslatedEntry {
   readonly fields: ReadonlyMap<FieldName, readonly EntryField[]>;
   /** Fields of other programs that have no effect here. */

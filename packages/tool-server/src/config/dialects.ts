@@ -148,7 +148,6 @@ export const dialects: readonly Dialect[] = [
   },
 ];
 
-/** The dialect with this name. */
 export function dialectOf(name: DialectName): Dialect {
   const found = dialects.find((dialect) => dialect.name === name);
   if (found === undefined) throw new TypeError(`Unknown dialect ${name}.`);

@@ -150,7 +150,6 @@ export function permissionsToMarkdown(permissions: readonly NeededPermissions[])
   return markdownTable(["Server", "Signs in", "Permissions"], rows);
 }
 
-/** Whether a README mentions permissions at all. */
 function mentionsPermissions(readme: string): boolean {
   return /\b(?:permissions?|scopes?)\b/i.test(readme);
 }

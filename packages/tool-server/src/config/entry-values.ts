@@ -17,12 +17,10 @@ export function firstOf({ fields }: EntryReader, name: FieldName): EntryField | 
   return fields.get(name)?.[0];
 }
 
-/** The position of the key of a field. */
 export function keyPosition({ entry }: EntryReader, { key, keyAt }: EntryField): SourcePosition {
   return { ...entry, line: keyAt.line, column: keyAt.column, path: [...entry.path, key] };
 }
 
-/** The position of the value of a field. */
 export function valuePosition({ entry }: EntryReader, { key, value }: EntryField): SourcePosition {
   return { ...entry, line: value.line, column: value.column, path: [...entry.path, key] };
 }

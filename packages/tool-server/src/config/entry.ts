@@ -60,7 +60,6 @@ export interface ToolSelection {
   readonly exclude: readonly string[];
 }
 
-/** The fields that all entries have. */
 interface CommonEntry extends SourcePosition {
   readonly name: string;
   /** The format of the entry. */
@@ -156,10 +155,8 @@ export const fieldTable = {
   description: { appliesTo: "both", json: "string" },
 } as const;
 
-/** The name of a field. */
 export type FieldName = keyof typeof fieldTable;
 
-/** The names of all fields. */
 export const fieldNames: readonly FieldName[] = Object.keys(fieldTable) as FieldName[];
 
 /** The values of `type`. */

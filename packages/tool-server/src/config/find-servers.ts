@@ -28,7 +28,6 @@ export function parseText(text: string, file?: string): ParsedJson {
 
 /** The entries of a file, and where they are. */
 export interface FoundServers {
-  /** The dialect of the file. */
   readonly dialect: DialectName;
   /** The dialect of entries whose own fields do not identify another one. */
   readonly entryDialect: DialectName;

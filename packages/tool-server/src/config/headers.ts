@@ -95,7 +95,6 @@ export const authorizationSchemes: readonly string[] = [
   "AWS4-HMAC-SHA256",
 ];
 
-/** Parses the value of an Authorization header. */
 export function parseAuthorization(value: string): Authorization {
   const [, word = "", rest = ""] = /^(\S+)(?:\s+(.*))?$/s.exec(value.trim()) ?? [];
   const scheme = authorizationSchemes.find((known) => known.toLowerCase() === word.toLowerCase());

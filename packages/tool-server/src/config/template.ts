@@ -117,7 +117,6 @@ export function variablesOf({ parts }: Template): VariableReference[] {
   return parts.filter((part) => part.kind === "variable");
 }
 
-/** The string of a template with a value for each reference. */
 export function renderParts({ parts }: Template, render: (variable: VariableReference) => string): string {
   return parts.map((part) => (part.kind === "text" ? part.text : render(part))).join("");
 }

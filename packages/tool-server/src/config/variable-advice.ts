@@ -2,7 +2,6 @@ import { commandLine } from "../command-line.js";
 import type { TemplateField } from "./entry.js";
 import { inputPrefix, inputVariable } from "./template.js";
 
-/** A field in a message. */
 export function describeField({ field, server = "" }: TemplateField): string {
   return `${field} of server ${JSON.stringify(server)}`;
 }

@@ -8,9 +8,7 @@ import { redactFailure, redactValue } from "./connection-failures.js";
 import { RpcError } from "./rpc/json-rpc.js";
 import { jsonLengthOf } from "./rpc/message.js";
 
-/** A call that failed. */
 export interface FailedCall {
-  /** The name of the server. */
   readonly server: string;
   readonly method: string;
   readonly signal: Cancellation | undefined;

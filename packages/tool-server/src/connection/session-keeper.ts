@@ -182,7 +182,6 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   };
 }
 
-/** The state of a connection. */
 type ConnectionState =
   /** No session is open; the next call opens one. */
   | { readonly kind: "idle" }

@@ -18,7 +18,6 @@ export class BytePieces {
     return this.#pieces.length === 0;
   }
 
-  /** The current number of pieces. */
   get count(): number {
     return this.#pieces.length;
   }

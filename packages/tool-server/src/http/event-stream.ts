@@ -3,7 +3,6 @@ import { ToolServerError } from "../errors.js";
 import { type Excerpt, SkippedBytes } from "../skipped-bytes.js";
 import { BytePieces } from "./byte-pieces.js";
 
-/** One event of an event stream. */
 export interface StreamEvent {
   /** The event type; default `message`. */
   readonly type: string;

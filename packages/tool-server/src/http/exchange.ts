@@ -63,7 +63,6 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   readonly #owner: ExchangeOwner;
   readonly #connection: HttpConnection;
   #controller: Dispatcher.DispatchController | undefined;
-  /** Why the caller cancelled. */
   #cancelled: { readonly reason: unknown } | undefined;
   /** As undici passes them; undefined until the response starts. */
   #received: RawHeaders | undefined;

@@ -20,7 +20,6 @@ export interface HttpConnection {
   readonly client: Client;
   /** Whether a complete response was received on it. */
   wasUsed: boolean;
-  /** The exchange in progress. */
   exchange: ExchangeInProgress | undefined;
 }
 
@@ -105,7 +104,6 @@ export interface TrackedSocket {
   readonly info: NetworkSocketInfo;
   /** Resolves once the socket is closed. */
   readonly closed: Promise<void>;
-  /** The first error of the socket. */
   error(): Error | undefined;
   /** Closes the socket; the reason is published. */
   end(reason: string): void;

@@ -41,12 +41,10 @@ export async function followWithinOrigin(
   return response;
 }
 
-/** Whether a status is a redirect. */
 export function isRedirect(status: number): boolean {
   return status >= 301 && status <= 308 && status !== 304 && status !== 305 && status !== 306;
 }
 
-/** The target of a redirect that may be followed. */
 function targetOf(
   request: HttpRequest,
   from: URL,

@@ -20,7 +20,6 @@ export interface SocketPool {
   all(): Iterable<HttpConnection>;
 }
 
-/** The connections to one origin. */
 interface OriginSockets {
   /** Including those that are being opened. */
   count: number;

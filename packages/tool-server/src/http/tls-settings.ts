@@ -11,7 +11,6 @@ export interface TlsSettings {
   readonly key?: string | undefined;
 }
 
-/** The TLS contexts of one client. */
 export interface TlsContexts {
   /** For a server. */
   readonly server: tls.SecureContext;

@@ -69,7 +69,6 @@ export type DenyingRule =
   /** `--trust` was given, which the policy does not accept. */
   | { readonly kind: "trust-flag"; readonly policy: string };
 
-/** A problem in a policy, with its position. */
 export interface PolicyProblem extends Position {
   readonly message: string;
 }

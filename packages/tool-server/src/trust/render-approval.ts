@@ -75,7 +75,6 @@ function describeFile({ field, path, state, sha256 }: FileFingerprint): string {
   return `${what}: ${describeContent({ state, sha256 })}`;
 }
 
-/** The state of a file's content. */
 function describeContent({ state, sha256 }: Pick<FileFingerprint, "state" | "sha256">): string {
   return state === "content" ? `sha256 ${sha256?.slice(0, 16)}` : states[state];
 }

@@ -133,7 +133,6 @@ export interface ChildEvidence {
   readonly env?: readonly { readonly name: string; readonly value: string | undefined }[] | undefined;
   /** The file that the command resolves to. */
   readonly path: string | undefined;
-  /** The folders that were searched. */
   readonly searched: readonly string[];
   readonly notStarted?: NotStarted["kind"] | undefined;
   readonly exit?: ProcessExit | undefined;
@@ -157,7 +156,6 @@ export interface OAuthEvidence {
   readonly events: readonly OAuthEvent[];
   /** The resource metadata of the tool server; undefined if it was not requested. */
   readonly resource?: ResourceEvidence | undefined;
-  /** The metadata of its authorization server. */
   readonly authorization?: AuthorizationServerEvidence | undefined;
   readonly client?: ClientEvidence | undefined;
 }

@@ -52,7 +52,6 @@ function fixInProcess({ code, fix }: Cause, { setVariable }: ExplainOptions): Fi
   return { ...fix, advice: isMissing ? how : `${fix.advice} ${how}`, command: undefined };
 }
 
-/** Explains the evidence of a walk. */
 export function explain(seen: WalkEvidence): Explanation {
   const causes = findCauses(seen);
   return {

@@ -19,7 +19,6 @@ export interface HeaderSource {
   readonly variables?: readonly string[] | undefined;
 }
 
-/** No headers. */
 export const noHeaders: HeaderFields = fieldsOf([]);
 
 /**

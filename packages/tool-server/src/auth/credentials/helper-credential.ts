@@ -85,7 +85,6 @@ export interface HelperRunReport {
   readonly error: ToolServerError | undefined;
 }
 
-/** The headers of one run of the helper. */
 interface Generation {
   readonly fromHelper: HeaderFields;
   readonly headers: HeaderFields;

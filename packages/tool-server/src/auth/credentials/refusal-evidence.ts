@@ -13,7 +13,6 @@ import { parseUrl } from "../../url.js";
 import { parseChallenges } from "./challenge.js";
 import type { Refusal } from "./credential.js";
 
-/** A refused request and its circumstances. */
 interface RefusedRequest {
   readonly refusal: Pick<Refusal, "status" | "sent" | "challenge" | "date">;
   readonly credential: CredentialDescription;

@@ -5,13 +5,11 @@ import { printableText } from "../../printable-text.js";
 import { createHeaderFields, type HeaderFields, type HeaderSource, secretsOfHeader } from "./header-fields.js";
 import { type ProgramRun, type ProgramTask, runProgram } from "./run-program.js";
 
-/** A helper and its input. */
 export interface HelperTask extends ProgramTask {
   /** The absolute path of the script. */
   readonly path: string;
 }
 
-/** The parsed output of a helper. */
 export interface HelperOutput {
   readonly headers: HeaderFields;
   /** When the headers expire, in milliseconds since the epoch; undefined if the helper does not state it. */

@@ -53,7 +53,6 @@ export interface VaultListeners {
   /** Adds a listener; returns a function that removes it. */
   add(listener: () => void): () => void;
   notify(): void;
-  /** Removes all. */
   clear(): void;
 }
 

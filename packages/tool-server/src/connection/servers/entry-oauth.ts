@@ -74,7 +74,6 @@ export interface EntryOAuthOptions {
   readonly info: ConnectionInfo;
   readonly server: string;
   readonly url: string;
-  /** The settings of its entry. */
   readonly oauth?: OAuthSettingsOf<string> | undefined;
   /** Creates what runs the command of its client secret; undefined if there is none. */
   readonly secretReader: (own?: OwnSecretCommand) => (() => Promise<string>) | undefined;

@@ -21,7 +21,6 @@ export interface EntrySandboxOptions {
   readonly settings: SandboxSettings;
   readonly server: string;
   readonly program: SandboxedProgram;
-  /** The setting of the entry. */
   readonly isEnabled: boolean;
   readonly cwd: string;
   /** Reports why the program runs without a sandbox. */

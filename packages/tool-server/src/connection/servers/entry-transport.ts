@@ -51,7 +51,6 @@ export function createEntryTransport(options: EntryTransportOptions): {
   return { info, transport: networkTransports[resolved.type](context) };
 }
 
-/** The constructors of the network transports. */
 export const networkTransports: Readonly<Record<NetworkType, (context: NetworkContext) => ToolTransport>> = {
   http: createStreamableHttpTransport,
   sse: createSseTransport,

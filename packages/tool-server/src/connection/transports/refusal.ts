@@ -13,7 +13,6 @@ import type { NetworkContext } from "./transport.js";
 
 /** A request that was refused with 401 or 403. */
 interface RefusedExchange extends Pick<Refusal, "status" | "sent" | "attempt" | "signal"> {
-  /** The headers of the response. */
   readonly received: ResponseHeaders;
 }
 
@@ -119,7 +118,6 @@ function credentialFailure(
 export interface ResponseHead {
   readonly status: number;
   readonly headers: ResponseHeaders;
-  /** Discards the body. */
   discard?(): void;
 }
 

@@ -45,7 +45,6 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const subject = subjectOf(context);
   const life = createTransportLife(server);
   const cancelled = new AbortController();
-  /** The messages that are being posted. */
   const posts = new InFlightSet<SentMessage>();
   const strayOutput = createStrayOutput(context, "its event stream", "A tool server sends JSON-RPC there.");
   const replies = createReplyQueue({

@@ -38,7 +38,6 @@ function adviceFor(outcome: NotStarted, command: string): string {
   return "Install it, or use its full path as command. Programs started from a desktop have a shorter PATH than a terminal: compare it with the PATH of your shell, and set PATH in env if they differ.";
 }
 
-/** A child process that ended. */
 export interface ChildEnd {
   readonly server: string;
   /** The name of the child in messages. */
@@ -46,7 +45,6 @@ export interface ChildEnd {
   readonly exit: ProcessExit;
   /** The last lines of its standard error. */
   readonly stderr: readonly string[];
-  /** Whether it sent a protocol message. */
   readonly hasSentMessage: boolean;
   /** Its stray output, as a sentence; empty if there was none. */
   readonly strayOutput: string;

@@ -19,7 +19,6 @@ import { createStrayOutput } from "./stray-output.js";
 import type { ToolTransport, TransportContext } from "./transport.js";
 import { connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
 
-/** The dependencies of a stdio transport. */
 export interface StdioContext extends TransportContext {
   /** The program: a path, or a name that is searched in PATH. It is not parsed by a shell. */
   readonly command: string;

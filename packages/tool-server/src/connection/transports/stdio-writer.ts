@@ -12,7 +12,6 @@ export interface LineWriter {
 export interface LineWriterOptions {
   readonly stdin: Writable;
   readonly life: Pick<TransportLife, "whileOpen" | "isOver">;
-  /** Called with the number of lines that were written. */
   readonly onWritten: (lines: number) => void;
   /** The child no longer reads. */
   readonly onBroken: () => void;

@@ -42,7 +42,6 @@ export interface Posts {
   /** Starts a post, for a request with this id, which its sender may cancel. */
   begin(id: RequestId | undefined, cancellation: Cancellation | undefined): Post;
   end(post: Post): void;
-  /** Cancels the post of a request. */
   cancel(id: RequestId): void;
   /** Resolves when no matching post is left. */
   idle(isAwaited: (post: Post) => boolean): Promise<void>;

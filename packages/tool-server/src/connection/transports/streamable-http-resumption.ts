@@ -55,7 +55,6 @@ export function retryDelayMs(retryMs: number | undefined, backOffDelayMs: number
   return Math.min(retryMs, maxRetryMs);
 }
 
-/** Whether a failure may be temporary. */
 export function isTemporary({ code, details: { status = 0 } }: ToolServerError): boolean {
   if (code === "SERVER_FAILED") return status === 429 || status >= 500;
   return code === "CONNECTION_LOST" || code === "SERVER_UNREACHABLE" || code === "CALL_TIMEOUT";

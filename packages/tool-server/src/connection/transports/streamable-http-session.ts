@@ -16,7 +16,6 @@ export interface HttpSession {
   id: string | undefined;
   /** Whether the server reported that it no longer knows the session. */
   isForgotten: boolean;
-  /** The negotiated protocol version. */
   protocolVersion: string | undefined;
   /** The headers of the previous message, which the next one can often reuse. */
   lastHeaders?: CachedHeaders | undefined;

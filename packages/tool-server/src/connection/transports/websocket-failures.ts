@@ -34,7 +34,6 @@ const meanings: Readonly<Record<number, CloseMeaning>> = {
   3008: { what: "timed out" },
 };
 
-/** Converts the close code and reason of a server. */
 export function closedByServer(context: TransportContext, closeCode: number, reason: Buffer): ToolServerError {
   const meaning = meanings[closeCode] ?? { what: "closed the connection with its own code" };
   const { what, code = "CONNECTION_LOST", advice = "Connect again." } = meaning;

@@ -10,7 +10,6 @@ import type { ResponseHead } from "./refusal.js";
 import type { NetworkContext } from "./transport.js";
 import { skipLargeMessages } from "./websocket-frames.js";
 
-/** The offered subprotocol. */
 export const subprotocol = "mcp";
 
 /** The time limit for the closing handshake. */

@@ -26,7 +26,6 @@ import { type Walk, within } from "./walk.js";
 /** An entry for a network server, with its variables replaced. */
 type NetworkTarget = Exclude<ResolvedEntry, { readonly type: "stdio" }>;
 
-/** The credential of the requests. */
 export interface PreparedCredential {
   /** Undefined if the helper failed. */
   readonly credential: Credential | undefined;
@@ -105,7 +104,6 @@ function helperEvidence(
 
 const vaultMs = 30_000;
 
-/** The stored sign-in of a server. */
 export interface StoredSignIn {
   /** Undefined if the vault cannot be used. */
   readonly session: OAuthSession | undefined;

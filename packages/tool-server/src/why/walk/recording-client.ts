@@ -20,7 +20,6 @@ export interface RecordedExchange {
   body(): string;
 }
 
-/** An HTTP client that records the responses. */
 export interface RecordingClient extends HttpClient {
   readonly exchanges: readonly RecordedExchange[];
   /** Waits until the beginning of each recorded body was received. */
@@ -129,7 +128,6 @@ function readStart(response: HttpResponse, clock: Clock, keep: (chunk: Buffer) =
 
 const htmlStart = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<html|<head|<body)/i;
 
-/** The evidence of a recorded response. */
 export function collectResponseEvidence(
   { sanitize }: Pick<Walk, "sanitize">,
   exchange: RecordedExchange,

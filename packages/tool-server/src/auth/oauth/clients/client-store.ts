@@ -62,7 +62,6 @@ export interface ClientStoreOptions {
 /** Throws a TypeError if the configured client is invalid. */
 export function createClientStore(context: OAuthContext, options: ClientStoreOptions): ClientStore {
   const { vault, keyOf, configured, metadataUrl = builtInClientMetadataUrl } = options;
-  /** Issuers that rejected the document. */
   const rejectedDocument = new Set<string>();
   const { track = untracked } = context;
   const key = configured === undefined ? undefined : readClientKey(configured);

@@ -17,7 +17,6 @@ export interface ResourceMetadata {
   readonly bindsTokens: boolean;
 }
 
-/** The result of a search for resource metadata. */
 export interface ResourceSearch {
   readonly metadata: ResourceMetadata | undefined;
   /** Whether every url responded; otherwise a transient failure may have hidden the metadata. */

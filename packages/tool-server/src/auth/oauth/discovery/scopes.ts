@@ -1,7 +1,6 @@
 import type { AuthorizationServer } from "./authorization-server.js";
 
 export interface ScopeChoice {
-  /** The scope of the challenge. */
   readonly challenged: readonly string[];
   /** Whether the challenge asks for more than a token had: then its scopes are requested in any case. Default false. */
   readonly isStepUp?: boolean | undefined;
@@ -36,7 +35,6 @@ export function unionOf(first: readonly string[], second: readonly string[]): st
   return [...new Set([...first, ...second])];
 }
 
-/** The scopes in `requested` that are not in `granted`. */
 export function scopesBeyond(granted: readonly string[], requested: readonly string[]): string[] {
   return requested.filter((scope) => !granted.includes(scope));
 }

@@ -136,7 +136,6 @@ export interface PeerError {
   readonly said: string;
 }
 
-/** Parses an error response. */
 export function peerErrorOf(context: OAuthContext, { status, json }: OAuthResponse): PeerError {
   const code = typeof json?.error === "string" ? json.error : undefined;
   const description = typeof json?.error_description === "string" ? json.error_description : undefined;
@@ -145,7 +144,6 @@ export function peerErrorOf(context: OAuthContext, { status, json }: OAuthRespon
   return { code, said, text: said === "" ? `status ${status}` : `status ${status}: "${said}"` };
 }
 
-/** Whether a status is transient. */
 export function isTransientStatus(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }

@@ -29,7 +29,6 @@ export interface CallbackReceiver {
   close(): Promise<void>;
 }
 
-/** How a sign-in ended. */
 export interface SignInEnding {
   /** Why it failed; undefined if it succeeded. */
   readonly failure?: unknown;
@@ -199,7 +198,6 @@ function errnoOf(error: unknown): string | undefined {
 
 const style = "body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:32rem;padding:0 1rem}";
 
-/** A page and its headers. */
 interface CallbackPage {
   readonly html: string;
   readonly headers: Readonly<Record<string, string>>;

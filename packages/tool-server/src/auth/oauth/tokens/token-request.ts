@@ -17,7 +17,6 @@ import {
 } from "../requests/oauth-request.js";
 import { createProof, type ProofKey } from "./proof-key.js";
 
-/** A request to a token endpoint. */
 interface TokenRequest {
   readonly server: AuthorizationServer;
   /** The client; undefined if the grant itself authenticates. */
@@ -119,7 +118,6 @@ async function sendTokenRequest(
   return sendOAuthRequest(context, formRequest(server.tokenEndpoint, body, "a token", headers), signal);
 }
 
-/** The parameters of a token request. */
 export type GrantForm = Readonly<Record<string, string>>;
 
 /** The `scope` of a request, if there are any. */

@@ -165,7 +165,6 @@ export function isDue({ expiresAt, obtainedAt }: Times, now: number): boolean {
   return now >= Math.max(expiresAt - marginMs, obtainedAt + minKeptMs);
 }
 
-/** Whether a token has expired. */
 export function isExpired({ expiresAt }: Times, now: number): boolean {
   return expiresAt !== undefined && now >= expiresAt;
 }
