@@ -126,12 +126,10 @@ function candidatesOf(
     words.add(text.slice(at));
     words.add(text.slice(at).split(separators)[0] ?? "");
   }
+  const inRoot = (word: string): string => word.replaceAll(rootMark, () => pluginRoot);
   const files = [...words].filter(isUsable).map((word) => ({
     field,
-    path: resolve(
-      base,
-      word.replaceAll(rootMark, () => pluginRoot),
-    ),
+    path: resolve(base, inRoot(word)),
     isCertain: (word.startsWith(`${rootMark}/`) || /^\.\.?\//.test(word)) && !/\s/.test(word),
   }));
   return [...files, ...suffixPathsOf(template, base).map((path) => ({ field, path, isCertain: false }))];

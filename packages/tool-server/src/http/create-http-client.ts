@@ -47,16 +47,8 @@ export interface HttpClientOptions {
 
 /** Creates an HTTP/1.1 client for one tool server. Throws CREDENTIAL_UNUSABLE if the TLS settings cannot be used. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const {
-    server,
-    transport,
-    secrets,
-    variables = {},
-    proxiesLoopback = false,
-    connectMs = 10_000,
-    idleMs = 4000,
-  } = options;
-  const { clock = systemClock, lookup } = options;
+  const { server, transport, secrets, variables = {}, proxiesLoopback = false, lookup } = options;
+  const { connectMs = 10_000, idleMs = 4000, clock = systemClock } = options;
   const redact = (text: string): string => secrets.redact(text);
   const pool = createSocketPool();
   const opened = new Set<TrackedSocket>();

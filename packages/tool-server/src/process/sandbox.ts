@@ -66,10 +66,8 @@ const closedProcesses = ["--unshare-user"];
  * CAP_PERFMON, which reads the environment of other processes, and CAP_BPF, by number because libcap before 2.43 has no names for them.
  */
 const droppedCapabilities = [
-  ...["SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH", "MKNOD", "SYS_RAWIO", "SYS_MODULE", "SYS_BOOT"].map(
-    (name) => `CAP_${name}`,
-  ),
-  ...["38", "39"],
+  ...["CAP_SYS_ADMIN", "CAP_SYS_PTRACE", "CAP_DAC_READ_SEARCH", "CAP_MKNOD", "CAP_SYS_RAWIO", "CAP_SYS_MODULE"],
+  ...["CAP_SYS_BOOT", "38", "39"],
 ];
 
 /** The folders of Wirescope itself: tokens, keys, approvals, settings, compiled code, and the address of a running gateway. */
@@ -126,16 +124,15 @@ export async function hiddenBy({ hidden, visible }: Sandbox, path: string): Prom
   return hidden.find((folder) => isInside(real, folder));
 }
 
-const probes = new Map<string, Promise<{ readonly path: string; readonly args: readonly string[] } | SandboxAbsence>>();
+type Bubblewrap = Pick<Sandbox, "path" | "args">;
+
+const probes = new Map<string, Promise<Bubblewrap | SandboxAbsence>>();
 
 /**
  * Finds bubblewrap, and checks that it works here, once per process for each PATH and kind of sandbox. A failure is not kept: it may
  * be brief, or bubblewrap may be installed meanwhile.
  */
-function findBubblewrap(
-  searchPath: string,
-  hidesProcesses: boolean,
-): Promise<{ path: string; args: readonly string[] } | SandboxAbsence> {
+function findBubblewrap(searchPath: string, hidesProcesses: boolean): Promise<Bubblewrap | SandboxAbsence> {
   const key = `${hidesProcesses} ${searchPath}`;
   const known = probes.get(key);
   if (known !== undefined) return known;
@@ -147,10 +144,7 @@ function findBubblewrap(
   return probe;
 }
 
-async function probeBubblewrap(
-  searchPath: string,
-  hidesProcesses: boolean,
-): Promise<{ path: string; args: readonly string[] } | SandboxAbsence> {
+async function probeBubblewrap(searchPath: string, hidesProcesses: boolean): Promise<Bubblewrap | SandboxAbsence> {
   if (process.platform !== "linux") {
     return { reason: `The sandbox is available only on Linux, and this is ${process.platform}.`, isFixable: false };
   }

@@ -4,6 +4,7 @@ import { isoTime } from "../duration.js";
 import { significantLines } from "../process/process-outcome.js";
 import type {
   AttemptEvidence,
+  CertificateEvidence,
   ClientEvidence,
   NetworkEvidence,
   OAuthEvidence,
@@ -103,7 +104,8 @@ function connectionSteps(network: NetworkEvidence | undefined): Step[] {
           ? step("proxy", "failed", failure?.message)
           : step(stage, "skipped");
       }
-      if (index === failedAt) return step(stage, "failed", failure?.message, describeCertificate(network));
+      const certificate = network.certificate && describeCertificate(network.certificate);
+      if (index === failedAt) return step(stage, "failed", failure?.message, certificate);
       const isSkipped = stage === "proxy" && network.proxy === undefined;
       return step(stage, isSkipped ? "skipped" : "ok", describeStage(stage, network));
     });
@@ -123,8 +125,8 @@ function describeStage(stage: (typeof stages)[number], network: NetworkEvidence)
   }
 }
 
-function describeCertificate({ certificate }: NetworkEvidence): string | undefined {
-  if (certificate === undefined) return undefined;
+/** A certificate, in a line. */
+export function describeCertificate(certificate: CertificateEvidence): string {
   const { names, subject, issuer, validFrom, validTo } = certificate;
   return `The certificate is for ${names || subject}, signed by ${issuer}, valid from ${validFrom} until ${validTo}.`;
 }

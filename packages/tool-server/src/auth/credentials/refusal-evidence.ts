@@ -138,12 +138,9 @@ export function readTokenEvidence(
     scopes:
       scopes === undefined
         ? undefined
-        : stringsOf(scopes).flatMap((text) =>
-            text
-              .split(/\s+/)
-              .filter(Boolean)
-              .map((scope) => sanitize(scope)),
-          ),
+        : stringsOf(scopes)
+            .flatMap(wordsOf)
+            .map((scope) => sanitize(scope)),
     tenants: tenantClaims.flatMap((claim) => {
       const value = claims[claim];
       return typeof value === "string" || typeof value === "number" ? [{ claim, value: sanitize(String(value)) }] : [];
@@ -158,6 +155,10 @@ export function isMeantFor(audience: readonly string[], server: URL): boolean | 
   if (urls.some((url) => origin(url) === origin(server))) return true;
   if (audience.includes(server.host) || audience.includes(server.hostname)) return true;
   return audience.length > 0 && urls.length === audience.length ? false : undefined;
+}
+
+function wordsOf(text: string): string[] {
+  return text.split(/\s+/).filter(Boolean);
 }
 
 function stringsOf(value: unknown): string[] {

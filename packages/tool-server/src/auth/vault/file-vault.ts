@@ -112,11 +112,10 @@ function lockOptions(path: string, subject: string, clock: Clock): FileLockOptio
     new ToolServerError("VAULT_LOCKED", { problem, advice });
   return {
     clock,
-    tooLong: (holder, waitMs) =>
-      locked(
-        `The ${subject} was in use by ${holder} for ${waitMs} ms (${path}).`,
-        "Try again, or stop that process if it hangs.",
-      ),
+    tooLong: (holder, waitMs) => {
+      const problem = `The ${subject} was in use by ${holder} for ${waitMs} ms (${path}).`;
+      return locked(problem, "Try again, or stop that process if it hangs.");
+    },
     lost: () => locked(`The lock ${path} was lost to another process.`, "Try again."),
     failed: (error) => asVaultFailure(path, "locked", error),
   };

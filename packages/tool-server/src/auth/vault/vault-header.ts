@@ -52,10 +52,8 @@ export async function unlockHeader(folder: string, source: KeySource, warn: Warn
   const given = Buffer.from(header.verifier, "base64");
   const expected = verifierOf(keys.verifierKey, header);
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-    throw keyWrong(
-      `The vault ${folder} was not created with this key, which ${source.summary}.`,
-      `Nothing was changed. ${startAgain(folder, header.recipe)}`,
-    );
+    const problem = `The vault ${folder} was not created with this key, which ${source.summary}.`;
+    throw keyWrong(problem, `Nothing was changed. ${startAgain(folder, header.recipe)}`);
   }
   return { vaultId: header.vaultId, entryKey: keys.entryKey, text };
 }

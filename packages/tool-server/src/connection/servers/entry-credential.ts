@@ -95,13 +95,8 @@ export function createEntryCredential(options: EntryCredentialOptions): Credenti
   return headers.length === 0 ? createNoCredential({ server }) : createHeaderCredential({ server, secrets, headers });
 }
 
-type HelperSandboxOptions = Pick<
-  EntryCredentialOptions,
-  "entry" | "resolved" | "pluginRoot" | "sandbox" | "onNoSandbox"
->;
-
 /** Prepares the sandbox of helpers and secret commands; undefined if there is none. */
-function helperSandbox(options: HelperSandboxOptions): (() => Promise<Sandbox | undefined>) | undefined {
+function helperSandbox(options: EntryCredentialOptions): (() => Promise<Sandbox | undefined>) | undefined {
   const { entry, resolved, pluginRoot, sandbox: settings = {}, onNoSandbox } = options;
   if (!settings) return undefined;
   const reported = new Set<string>();

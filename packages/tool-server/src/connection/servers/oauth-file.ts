@@ -86,16 +86,12 @@ function parseServers(text: string, path: string): ReadonlyMap<string, ServerSet
   for (const problem of problems) {
     report("json-syntax", "error", { ...problem, path: [] }, problem.message, problem.fix);
   }
-  const servers = new Map(
-    root === undefined
-      ? []
-      : membersOf(root, path).map(({ key, keyAt, value }) => {
-          const position = { ...keyAt, path: [key], server: key };
-          const { settings, commands } = splitClientSecret({ syntax: {}, report }, value, position, "");
-          const parsed = { settings: parseOAuthSettings(settings, position, "own", report), command: commands[0] };
-          return [key, parsed] as const;
-        }),
-  );
+  const servers = new Map<string, ServerSettings>();
+  for (const { key, keyAt, value } of root === undefined ? [] : membersOf(root, path)) {
+    const position = { ...keyAt, path: [key], server: key };
+    const { settings, commands } = splitClientSecret({ syntax: {}, report }, value, position, "");
+    servers.set(key, { settings: parseOAuthSettings(settings, position, "own", report), command: commands[0] });
+  }
   const error = findings.find(({ severity }) => severity !== "note");
   if (error === undefined) return servers;
   const { line, column, message, fix } = error;

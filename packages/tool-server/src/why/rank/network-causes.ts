@@ -3,6 +3,7 @@ import { fixByBridge, fixByCommand, fixField, fixVariable } from "../../causes/f
 import { commandLine } from "../../command-line.js";
 import { isClientCertificateAlert } from "../../http/http-failure.js";
 import type { CertificateEvidence, NetworkEvidence, NetworkFailure, WalkEvidence } from "../evidence.js";
+import { describeCertificate } from "../steps.js";
 
 /** Why the host cannot be reached: settings, proxy, name, connection, TLS. */
 export function networkCauses(seen: WalkEvidence): Cause[] {
@@ -75,12 +76,9 @@ function evidenceOf({ host, port, proxy, addresses, certificate, authorities, fa
 const inspector =
   /zscaler|netskope|palo ?alto|fortinet|fortigate|blue ?coat|sophos|cisco umbrella|kaspersky|mitmproxy|charles proxy|burp/i;
 
-function certificateEvidence({ subject, issuer, names, validFrom, validTo }: CertificateEvidence): string[] {
-  const isInspected = inspector.test(issuer);
-  return [
-    `The certificate is for ${names || subject}, signed by ${issuer}, valid from ${validFrom} until ${validTo}.`,
-    ...(isInspected ? ["A product between here and the server intercepts TLS and signs its own certificate."] : []),
-  ];
+function certificateEvidence(certificate: CertificateEvidence): string[] {
+  const inspected = "A product between here and the server intercepts TLS and signs its own certificate.";
+  return [describeCertificate(certificate), ...(inspector.test(certificate.issuer) ? [inspected] : [])];
 }
 
 function fixFor(seen: WalkEvidence, network: NetworkEvidence, code: CauseCode): Fix {

@@ -105,11 +105,10 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
   const signInNeeded = (problem: string, advice = signInAdvice): ToolServerError =>
     oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice });
   // Only a stored sign-in has a client id.
-  const notSignedIn = (): ToolServerError =>
-    signInNeeded(
-      "you are not signed in to this identity provider.",
-      adviceWith(["--client-id", options.clientId ?? "…"]),
-    );
+  const notSignedIn = (): ToolServerError => {
+    const advice = adviceWith(["--client-id", options.clientId ?? "…"]);
+    return signInNeeded("you are not signed in to this identity provider.", advice);
+  };
 
   const renew = async (record: IdentityRecord): Promise<IdentityRecord> => {
     if (record.refreshToken === undefined) throw signInNeeded("the identity token expired.");
@@ -253,24 +252,21 @@ async function configure(
 /** Sends the requests of openid-client with our client: with its proxy, certificates and limits, visible in Channelz. */
 function fetchThrough(context: OAuthContext): CustomFetch {
   return async (url, { method, headers, body }) => {
-    const {
-      status,
-      headers: received,
-      body: text,
-    } = await sendOAuthRequest(context, {
+    const response = await sendOAuthRequest(context, {
       method: method === "POST" ? "POST" : "GET",
       url: new URL(url),
       headers: Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)),
       body: body === undefined || body === null ? undefined : String(body),
       requested: "a sign-in with the identity provider",
     });
+    const { status } = response;
     // Not a refusal, so a valid access token stays in use, and the next attempt may succeed.
     if (isTransientStatus(status)) {
       const parts = { problem: `the identity provider failed (status ${status}).`, advice: "Try again later." };
       throw oauthFailure(context, "SERVER_FAILED", parts, { details: { status } });
     }
     const hasBody = status !== 204 && status !== 304;
-    return new Response(hasBody ? text : null, { status, headers: received });
+    return new Response(hasBody ? response.body : null, { status, headers: response.headers });
   };
 }
 
@@ -332,28 +328,18 @@ function recordFrom(
 }
 
 function recordOf(value: JsonObject): IdentityRecord | undefined {
-  const [issuer, clientId, idToken, tokenEndpoint, subject] = [
-    "issuer",
-    "clientId",
-    "idToken",
-    "tokenEndpoint",
-    "subject",
-  ].map((name) => stringOf(value[name]));
+  const text = (name: string): string => stringOf(value[name]) ?? "";
+  const required = {
+    issuer: text("issuer"),
+    clientId: text("clientId"),
+    idToken: text("idToken"),
+    tokenEndpoint: text("tokenEndpoint"),
+    subject: text("subject"),
+  };
+  if (Object.values(required).includes("")) return undefined;
   const refreshToken = stringOf(value.refreshToken);
-  if (
-    issuer === undefined ||
-    clientId === undefined ||
-    idToken === undefined ||
-    tokenEndpoint === undefined ||
-    subject === undefined
-  )
-    return undefined;
   return {
-    issuer,
-    clientId,
-    idToken,
-    tokenEndpoint,
-    subject,
+    ...required,
     refreshToken,
     account: stringOf(value.account),
     expiresAt: typeof value.expiresAt === "number" ? value.expiresAt : 0,

@@ -56,15 +56,10 @@ export async function runSignIn(
   const { track = untracked } = context;
   const key = vaultKeyOf(options, "", "sign-in");
   try {
-    return await track("sign-in", signInOptions.reason ?? "asked", (setOutcome) =>
-      withSignInLock(
-        context,
-        options.vault,
-        key,
-        () => signInLocked(parts, signIn, signInOptions, signal, setOutcome),
-        signal,
-      ),
-    );
+    return await track("sign-in", signInOptions.reason ?? "asked", (setOutcome) => {
+      const task = (): Promise<HeldToken> => signInLocked(parts, signIn, signInOptions, signal, setOutcome);
+      return withSignInLock(context, options.vault, key, task, signal);
+    });
   } catch (error) {
     const why = error instanceof Error ? error.message : "unknown";
     reportEvent(context, "sign-in-failed", `The sign-in failed: ${why}`, "error");
@@ -108,14 +103,7 @@ async function signInLocked(
   await confirmIssuer(context, discovery, options, signIn, signal);
   const confirmed = new Set(pin?.issuer === server.issuer ? pin.confirmedOrigins : []);
   const manager = tokensOf(server.issuer);
-  const before =
-    refused?.record ??
-    (
-      await readable(
-        () => manager.reload(),
-        async () => undefined,
-      )
-    )?.record;
+  const before = refused?.record ?? (await readable(() => manager.reload()))?.record;
   const previousScopes = before?.requestedScopes ?? (pin?.issuer === server.issuer ? pin.requestedScopes : []);
   await readable(
     () => vault.get(vaultKeyOf(options, server.issuer, "client")),
@@ -135,11 +123,9 @@ async function signInLocked(
     signInOptions.way ??
     (server.authorizationEndpoint === undefined && server.deviceEndpoint !== undefined ? "device" : "browser");
   const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge.requiresProof;
-  reportEvent(
-    context,
-    "sign-in-started",
-    `Asking the user to sign in with ${server.issuer}, scopes: ${scopes.join(" ") || "chosen by the server"}.`,
-  );
+  const shownScopes = scopes.join(" ") || "chosen by the server";
+  const text = `Asking the user to sign in with ${server.issuer}, scopes: ${shownScopes}.`;
+  reportEvent(context, "sign-in-started", text);
   const record = await withTimeLimit(context, signal, async (limited) =>
     runSignInFlow(
       {
@@ -176,12 +162,12 @@ async function signInLocked(
 }
 
 /** Reads the vault; undefined if the entry is damaged, after `onDamaged`. */
-async function readable<T>(read: () => Promise<T>, onDamaged: () => Promise<void>): Promise<T | undefined> {
+async function readable<T>(read: () => Promise<T>, onDamaged?: () => Promise<void>): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {
     if (!ToolServerError.is(error, "VAULT_UNREADABLE")) throw error;
-    await onDamaged();
+    await onDamaged?.();
     return undefined;
   }
 }

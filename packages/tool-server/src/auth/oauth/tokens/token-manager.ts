@@ -235,19 +235,17 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     pause(refused) {
       if (held?.revision === refused.revision && !isPaused(held)) pauseToken(held);
     },
-    save: (record) =>
-      vault.withLock(
-        key,
-        async () => {
-          unsaved = undefined;
-          const saved = await store.write(record);
-          failure = undefined;
-          paused = undefined;
-          adopt(saved);
-          return saved;
-        },
-        { waitMs: tokenLockWaitMs },
-      ),
+    save(record) {
+      const task = async (): Promise<HeldToken> => {
+        unsaved = undefined;
+        const saved = await store.write(record);
+        failure = undefined;
+        paused = undefined;
+        adopt(saved);
+        return saved;
+      };
+      return vault.withLock(key, task, { waitMs: tokenLockWaitMs });
+    },
     assertSpace: () => store.reserve(async () => undefined),
     get state() {
       const until = Math.max(failure?.until ?? 0, held !== undefined && isPaused(held) ? (paused?.until ?? 0) : 0);
