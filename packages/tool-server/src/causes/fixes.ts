@@ -79,10 +79,7 @@ export function fixBySignIn(
 
 /** Connects through `wirescope bridge`, which sends a client certificate. */
 export function fixByBridge(target: FixTarget): Fix {
-  return fixField(
-    target,
-    "entry",
-    "Connect through the bridge, which sends a client certificate.",
-    '"command": "wirescope", "args": ["bridge", "--cert", "${CLIENT_CERT}", "--key", "${CLIENT_KEY}", "<url>"]',
-  );
+  const write =
+    '"command": "wirescope", "args": ["bridge", "--cert", "${CLIENT_CERT}", "--key", "${CLIENT_KEY}", "<url>"]';
+  return fixField(target, "entry", "Connect through the bridge, which sends a client certificate.", write);
 }

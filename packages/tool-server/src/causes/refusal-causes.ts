@@ -151,10 +151,8 @@ function originCauses(refusal: RefusalEvidence): Cause[] {
   if (helper === undefined || names.length === 0) return byVariable;
   const when = helper.obtainedAt === undefined ? "" : ` at ${isoTime(helper.obtainedAt)}`;
   const subject = `${names.join(" and ")}, which the helper ${helper.path} returned${when}`;
-  return [
-    ...byVariable,
-    rejected(subject, fixHelper(helper.path, "Run the helper by hand and check what it returns.")),
-  ];
+  const fix = fixHelper(helper.path, "Run the helper by hand and check what it returns.");
+  return [...byVariable, rejected(subject, fix)];
 }
 
 function general(refusal: RefusalEvidence): Cause {
@@ -189,18 +187,11 @@ function nothingSent(refusal: RefusalEvidence, target: FixTarget): Cause {
       ? " It publishes no OAuth metadata, so it probably requires a token or an API key."
       : "";
   const isBasic = requested.length > 0 && requested.every((scheme) => scheme === "Basic");
-  return {
-    code: "credential-missing",
-    weight: 0.95,
-    problem: `The server requires a credential, but the request had none.${schemes}${oauth}`,
-    evidence: describeRefusal(refusal),
-    fix: fixField(
-      target,
-      "entry",
-      "Add a credential to headers or headersHelper of the entry, and set its variable.",
-      `"headers": {"Authorization": "${isBasic ? "Basic ${BASIC_CREDENTIALS}" : "Bearer ${API_TOKEN}"}"}`,
-    ),
-  };
+  const problem = `The server requires a credential, but the request had none.${schemes}${oauth}`;
+  const advice = "Add a credential to headers or headersHelper of the entry, and set its variable.";
+  const write = `"headers": {"Authorization": "${isBasic ? "Basic ${BASIC_CREDENTIALS}" : "Bearer ${API_TOKEN}"}"}`;
+  const fix = fixField(target, "entry", advice, write);
+  return { code: "credential-missing", weight: 0.95, problem, evidence: describeRefusal(refusal), fix };
 }
 
 /** Causes in a sign-in with OAuth, as far as the stored token and the challenge show them. */
@@ -212,9 +203,8 @@ function signInCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
     // Without a user, the failure of the grant says what to do.
     if (signIn.isSignedIn || signIn.canRefresh) return [];
     const problem = "The server requires a sign-in, and none is stored.";
-    return [
-      { code: "sign-in-needed", weight: 0.9, problem, evidence, fix: fixByCommand(target, ["login"], "Sign in.") },
-    ];
+    const fix = fixByCommand(target, ["login"], "Sign in.");
+    return [{ code: "sign-in-needed", weight: 0.9, problem, evidence, fix }];
   }
   const advice = "Ask an administrator of the server for the permission, or sign in with an account that has it.";
   const missing = (challenge?.scopes ?? []).filter((scope) => !signIn.scopes?.includes(scope));
@@ -249,13 +239,9 @@ function statedCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
 }
 
 function possibleApproval(evidence: readonly string[]): Cause {
-  return {
-    code: "approval-needed",
-    weight: 0.25,
-    problem: "An administrator may have to approve the client or the account first.",
-    evidence,
-    fix: { advice: "Ask an administrator of the server whether this client must be approved." },
-  };
+  const problem = "An administrator may have to approve the client or the account first.";
+  const fix = { advice: "Ask an administrator of the server whether this client must be approved." };
+  return { code: "approval-needed", weight: 0.25, problem, evidence, fix };
 }
 
 /** A correction of a header's value, at the source of the value. */

@@ -38,13 +38,9 @@ function timeCauses(refusal: RefusalEvidence, target: FixTarget, token: TokenEvi
   const isEarly = (at: number): boolean => validFrom > at;
   if (isExpired(serverNow)) {
     const ago = roundedDuration(serverNow - (expiresAt ?? serverNow));
-    causes.push({
-      code: "token-expired",
-      weight: isExpired(now) ? 0.97 : 0.8,
-      problem: `${subject} expired at ${timeOf(expiresAt)}, ${ago} ago by the server's clock.`,
-      evidence,
-      fix: renew(refusal, target, token),
-    });
+    const problem = `${subject} expired at ${timeOf(expiresAt)}, ${ago} ago by the server's clock.`;
+    const fix = renew(refusal, target, token);
+    causes.push({ code: "token-expired", weight: isExpired(now) ? 0.97 : 0.8, problem, evidence, fix });
   }
   if (isEarly(serverNow)) {
     const problem = `${subject} is not valid until ${isoTime(validFrom)}, in ${roundedDuration(validFrom - serverNow)} by the server's clock.`;
@@ -68,18 +64,13 @@ function audienceCauses(refusal: RefusalEvidence, target: FixTarget, token: Toke
     return [];
   const list = audience.map((text) => JSON.stringify(text)).join(", ");
   const isKnown = isForServer === false || resource !== undefined;
-  return [
-    {
-      code: "wrong-audience",
-      weight: isKnown ? 0.9 : 0.35,
-      problem: `The token in ${token.header}${sourceText(token)} is for ${list}, but the server is ${resource ?? host}.`,
-      evidence: [...describeRefusal(refusal), `The audience (aud) of the token: ${list}.`],
-      fix:
-        token.from === "oauth"
-          ? fixByCommand(target, ["logout", "login"], "Sign out and sign in again to request a token for this server.")
-          : { ...renew(refusal, target, token), advice: "Get a token that was issued for this server, and set it." },
-    },
-  ];
+  const problem = `The token in ${token.header}${sourceText(token)} is for ${list}, but the server is ${resource ?? host}.`;
+  const evidence = [...describeRefusal(refusal), `The audience (aud) of the token: ${list}.`];
+  const fix =
+    token.from === "oauth"
+      ? fixByCommand(target, ["logout", "login"], "Sign out and sign in again to request a token for this server.")
+      : { ...renew(refusal, target, token), advice: "Get a token that was issued for this server, and set it." };
+  return [{ code: "wrong-audience", weight: isKnown ? 0.9 : 0.35, problem, evidence, fix }];
 }
 
 /** Permissions that the server names and the token lacks. */
@@ -90,15 +81,10 @@ function scopeCauses(refusal: RefusalEvidence, target: FixTarget, token: TokenEv
   if (scopes === undefined || challenge?.error === undefined || challenge.error === "invalid_token") return [];
   const missing = challenge.scopes.filter((scope) => !scopes.includes(scope));
   if (missing.length === 0) return [];
-  return [
-    {
-      code: "scope-missing",
-      weight: 0.95,
-      problem: `The token in ${token.header}${sourceText(token)} lacks ${missing.join(", ")}, which the server requires.`,
-      evidence: [...describeRefusal(refusal), `The token has: ${scopes.join(", ") || "none"}.`],
-      fix: { ...renew(refusal, target, token), advice: "Get a token with this permission." },
-    },
-  ];
+  const problem = `The token in ${token.header}${sourceText(token)} lacks ${missing.join(", ")}, which the server requires.`;
+  const evidence = [...describeRefusal(refusal), `The token has: ${scopes.join(", ") || "none"}.`];
+  const fix = { ...renew(refusal, target, token), advice: "Get a token with this permission." };
+  return [{ code: "scope-missing", weight: 0.95, problem, evidence, fix }];
 }
 
 /** How to get another token from the same source. */
@@ -151,10 +137,8 @@ export function tenantCauses(refusal: RefusalEvidence, target: FixTarget): Cause
 
 function fixTenant({ tenantVariables: [variable] }: RefusalEvidence, target: FixTarget): Fix {
   if (variable !== undefined) {
-    return fixVariable(
-      variable,
-      `Set ${variable} to the tenant that the credential belongs to, or use a credential of this tenant.`,
-    );
+    const advice = `Set ${variable} to the tenant that the credential belongs to, or use a credential of this tenant.`;
+    return fixVariable(variable, advice);
   }
   return fixField(target, "entry", "Select the tenant that the credential belongs to, in the url or in a header.");
 }

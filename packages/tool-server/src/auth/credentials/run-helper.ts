@@ -1,3 +1,4 @@
+import { describeKind } from "../../config/entry-values.js";
 import { headerNameDefect } from "../../config/headers.js";
 import { type JsonNode, parseJsonWithPositions } from "../../config/json-with-positions.js";
 import { ToolServerError } from "../../errors.js";
@@ -72,29 +73,23 @@ export function parseHelperOutput(output: Uint8Array, helper: string): HelperOut
   if (problem !== undefined || root === undefined) {
     const place = `line ${problem?.line ?? 1}, column ${problem?.column ?? 1}`;
     const what = problem?.kind === "duplicate-key" ? "has the same key twice" : "is not JSON";
-    throw invalid(
-      `wrote output that ${what}, at ${place}`,
-      "It must write one JSON object and nothing else; messages go to standard error.",
-    );
+    const advice = "It must write one JSON object and nothing else; messages go to standard error.";
+    throw invalid(`wrote output that ${what}, at ${place}`, advice);
   }
   if (root.kind !== "object") {
-    throw invalid(`wrote ${withArticle(root.kind)}, not an object`, 'It must write {"Header-Name": "value"}.');
+    throw invalid(`wrote ${describeKind(root)}, not an object`, 'It must write {"Header-Name": "value"}.');
   }
   const envelope = root.members.find(({ key, value }) => key === "headers" && value.kind === "object")?.value;
   const expiry = envelope && root.members.find(({ key }) => key === "expiresAt")?.value;
   const expiresAt = expiry && timeOf(expiry);
   if (expiry !== undefined && expiresAt === undefined) {
-    throw invalid(
-      `wrote an invalid expiresAt, at line ${expiry.line}, column ${expiry.column}`,
-      'Write a time such as "2026-01-31T12:00:00Z", or seconds since 1970 as a number.',
-    );
+    const advice = 'Write a time such as "2026-01-31T12:00:00Z", or seconds since 1970 as a number.';
+    throw invalid(`wrote an invalid expiresAt, at line ${expiry.line}, column ${expiry.column}`, advice);
   }
   const members = envelope?.kind === "object" ? envelope.members : root.members;
   if (members.length === 0) {
-    throw invalid(
-      "wrote an empty object",
-      'It must write {"Header-Name": "value"}, or exit with a nonzero code if it has no credential.',
-    );
+    const advice = 'It must write {"Header-Name": "value"}, or exit with a nonzero code if it has no credential.';
+    throw invalid("wrote an empty object", advice);
   }
   if (members.length > maxHeaders) {
     throw invalid(`wrote ${members.length} headers`, `The maximum is ${maxHeaders}.`);
@@ -108,10 +103,8 @@ export function parseHelperOutput(output: Uint8Array, helper: string): HelperOut
     }
     if (value.kind === "string") return { name: key, value: value.value };
     const place = `line ${value.line}, column ${value.column}`;
-    throw invalid(
-      `wrote ${withArticle(value.kind)} instead of a string, at ${place}`,
-      `Write the value of ${key} in double quotes.`,
-    );
+    const defect = `wrote ${describeKind(value)} instead of a string, at ${place}`;
+    throw invalid(defect, `Write the value of ${key} in double quotes.`);
   });
   try {
     return { headers: createHeaderFields(sources, helper), expiresAt };
@@ -132,9 +125,4 @@ function timeOf(node: JsonNode): number | undefined {
   }
   const time = Date.parse(node.value);
   return Number.isNaN(time) ? undefined : time;
-}
-
-function withArticle(kind: JsonNode["kind"]): string {
-  if (kind === "null") return "null";
-  return kind === "array" || kind === "object" ? `an ${kind}` : `a ${kind}`;
 }

@@ -68,10 +68,9 @@ async function openFile(directory: string, key: KeySource | undefined): Promise<
   if (key !== undefined) return openFileVault({ directory: folder, key });
   const missing = await keyMissing(folder);
   if (missing !== undefined) throw missing;
-  throw keyWrong(
-    `The encrypted token file (${folder}) needs a key, and none is set.`,
-    "Set one of WIRESCOPE_VAULT_KEY_FILE, WIRESCOPE_VAULT_KEY_FD, WIRESCOPE_VAULT_KEY and WIRESCOPE_VAULT_PASSPHRASE.",
-  );
+  const advice =
+    "Set one of WIRESCOPE_VAULT_KEY_FILE, WIRESCOPE_VAULT_KEY_FD, WIRESCOPE_VAULT_KEY and WIRESCOPE_VAULT_PASSPHRASE.";
+  throw keyWrong(`The encrypted token file (${folder}) needs a key, and none is set.`, advice);
 }
 
 /** Also names vaults that exist and cannot be opened, so that their tokens are not considered lost. */

@@ -36,11 +36,8 @@ export function createStrayOutput(context: TransportContext, place: string, advi
         excerpt = quotedText(start.trimEnd(), maxQuoted);
         if (strayOutput.first === undefined) {
           strayOutput.first = `${excerpt}. ${advice}`;
-          report(
-            info,
-            "warning",
-            `The server wrote text to ${place} that is not a protocol message: ${strayOutput.first}`,
-          );
+          const what = `The server wrote text to ${place} that is not a protocol message`;
+          report(info, "warning", `${what}: ${strayOutput.first}`);
         }
       }
       return length <= limits.messageBytes;

@@ -35,13 +35,9 @@ export function childCauses(seen: WalkEvidence): Cause[] {
 
 function logsToStdout(child: ChildEvidence, { message }: FailureEvidence): Cause {
   const advice = "Configure it to log to standard error: standard output is only for protocol messages.";
-  return {
-    code: "child-logs-to-stdout",
-    weight: 0.95,
-    problem: message,
-    evidence: [`The first line on standard output: ${child.strayOutput}`, ...lastOutput(child)],
-    fix: { advice, command: runByHand(child) },
-  };
+  const evidence = [`The first line on standard output: ${child.strayOutput}`, ...lastOutput(child)];
+  const fix = { advice, command: runByHand(child) };
+  return { code: "child-logs-to-stdout", weight: 0.95, problem: message, evidence, fix };
 }
 
 function protocolCauses(seen: WalkEvidence, child: ChildEvidence, { message, said = "" }: FailureEvidence): Cause[] {
@@ -61,10 +57,8 @@ function protocolCauses(seen: WalkEvidence, child: ChildEvidence, { message, sai
 function notStarted(seen: WalkEvidence, { command, notStarted: reason, searched, path }: ChildEvidence): Cause {
   const base = { weight: 1, evidence: [] };
   if (reason === "not-executable") {
-    const fix = {
-      advice: "Make it executable, or write the program that runs it into command.",
-      command: `chmod +x ${shellWord(path ?? command)}`,
-    };
+    const advice = "Make it executable, or write the program that runs it into command.";
+    const fix = { advice, command: `chmod +x ${shellWord(path ?? command)}` };
     return { ...base, code: "command-not-executable", problem: `${command} exists, but is not executable.`, fix };
   }
   const failure = seen.attempt?.failure;
@@ -121,15 +115,10 @@ function withheldVariables(seen: WalkEvidence, child: ChildEvidence): Cause[] {
   const [variable] = child.withheld;
   if (variable === undefined) return [];
   const isLikely = child.exit === undefined || child.stderr.some((line) => networkTrouble.test(line));
-  return [
-    {
-      code: "child-lacks-variable",
-      weight: isLikely ? 0.93 : 0.5,
-      problem: `The process did not get ${child.withheld.join(", ")}: the value contains a credential, so only the entry can pass it on.`,
-      evidence: lastOutput(child),
-      fix: passOn(seen, variable, "Pass it on in env if the process may have it."),
-    },
-  ];
+  const problem = `The process did not get ${child.withheld.join(", ")}: the value contains a credential, so only the entry can pass it on.`;
+  const fix = passOn(seen, variable, "Pass it on in env if the process may have it.");
+  const weight = isLikely ? 0.93 : 0.5;
+  return [{ code: "child-lacks-variable", weight, problem, evidence: lastOutput(child), fix }];
 }
 
 function passOn(seen: WalkEvidence, variable: string, advice: string): Fix {

@@ -11,9 +11,8 @@ export function networkCauses(seen: WalkEvidence): Cause[] {
   const failure = network?.failure;
   if (network === undefined || failure === undefined) return [];
   const code = codeOf(failure, network);
-  return [
-    { code, weight: 1, problem: failure.message, evidence: evidenceOf(network), fix: fixFor(seen, network, code) },
-  ];
+  const fix = fixFor(seen, network, code);
+  return [{ code, weight: 1, problem: failure.message, evidence: evidenceOf(network), fix }];
 }
 
 function codeOf(failure: NetworkFailure, network: NetworkEvidence): CauseCode {
@@ -135,11 +134,8 @@ function fixFor(seen: WalkEvidence, network: NetworkEvidence, code: CauseCode): 
 
 function trustCa(seen: WalkEvidence): Fix {
   const advice = "If you trust the CA, pass its certificate file with --ca";
-  return seen.isGateway
-    ? { advice: `${advice} when you start the gateway.`, command: commandLine("up", "--ca", "/path/to/ca.pem") }
-    : fixByCommand(
-        { ...seen, commandArguments: [...(seen.commandArguments ?? []), "--ca", "/path/to/ca.pem"] },
-        ["why"],
-        `${advice}.`,
-      );
+  const option = ["--ca", "/path/to/ca.pem"];
+  if (seen.isGateway) return { advice: `${advice} when you start the gateway.`, command: commandLine("up", ...option) };
+  const commandArguments = [...(seen.commandArguments ?? []), ...option];
+  return fixByCommand({ ...seen, commandArguments }, ["why"], `${advice}.`);
 }

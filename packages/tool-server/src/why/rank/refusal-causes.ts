@@ -33,17 +33,11 @@ function oauthOffered(seen: WalkEvidence, refusal: RefusalEvidence): Cause[] {
   const isStatic = attempt?.credential === "headers" || attempt?.credential === "helper";
   if ((urls.length === 0 && offer === undefined) || !isStatic || type === "ws") return [];
   const more = urls.length === 0 ? (offer?.evidence ?? []) : [`The challenge names ${urls.join(", ")}.`];
-  return [
-    {
-      code: "oauth-offered",
-      weight: 0.35,
-      problem: "The server supports OAuth, but the entry has its own credential, which takes precedence.",
-      evidence: [...describeRefusal(refusal), ...more],
-      fix: offer
-        ? fixBySignIn(seen, offer)
-        : fixByCommand(seen, ["login"], "Remove headers and headersHelper from the entry, then sign in."),
-    },
-  ];
+  const problem = "The server supports OAuth, but the entry has its own credential, which takes precedence.";
+  const evidence = [...describeRefusal(refusal), ...more];
+  const remove = "Remove headers and headersHelper from the entry, then sign in.";
+  const fix = offer ? fixBySignIn(seen, offer) : fixByCommand(seen, ["login"], remove);
+  return [{ code: "oauth-offered", weight: 0.35, problem, evidence, fix }];
 }
 
 /**

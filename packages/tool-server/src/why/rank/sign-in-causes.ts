@@ -105,29 +105,16 @@ function rejectedTokenCauses(seen: WalkEvidence, oauth: OAuthEvidence, refusal: 
   if (isRenewed || signIns > 1 || ageMs < newTokenMs) {
     const how = isRenewed ? "was just refreshed" : `was obtained ${roundedDuration(ageMs)} ago`;
     const again = signIns > 1 ? ` There were ${signIns} sign-ins.` : "";
-    return [
-      {
-        code: "sign-in-loop",
-        weight: signIns > 1 || isRenewed ? 0.89 : 0.86,
-        problem: `The server rejects a token that ${how}: signing in again and again would not help.${again} The token may be for another server, or the server does not trust its issuer.`,
-        evidence,
-        fix: fixByCommand(
-          seen,
-          ["logout", "login"],
-          "Sign out and sign in once, to clear the stored tokens. If it persists, check the url of the entry, the redirect URL of the client, and the OAuth configuration of the server.",
-        ),
-      },
-    ];
+    const problem = `The server rejects a token that ${how}: signing in again and again would not help.${again} The token may be for another server, or the server does not trust its issuer.`;
+    const advice =
+      "Sign out and sign in once, to clear the stored tokens. If it persists, check the url of the entry, the redirect URL of the client, and the OAuth configuration of the server.";
+    const fix = fixByCommand(seen, ["logout", "login"], advice);
+    const weight = signIns > 1 || isRenewed ? 0.89 : 0.86;
+    return [{ code: "sign-in-loop", weight, problem, evidence, fix }];
   }
-  return [
-    {
-      code: "token-expired",
-      weight: 0.85,
-      problem: "The server no longer accepts the stored token, and it cannot be refreshed.",
-      evidence,
-      fix: fixByCommand(seen, ["login"], "Sign in again."),
-    },
-  ];
+  const problem = "The server no longer accepts the stored token, and it cannot be refreshed.";
+  const fix = fixByCommand(seen, ["login"], "Sign in again.");
+  return [{ code: "token-expired", weight: 0.85, problem, evidence, fix }];
 }
 
 function storedEvidence({ before }: OAuthEvidence, now: number): string[] {

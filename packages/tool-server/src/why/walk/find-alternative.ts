@@ -55,15 +55,8 @@ export function candidatesOf(given: URL, type: NetworkType): Candidate[] {
   const at = (pathname: string): URL => Object.assign(new URL(url), { pathname });
   const path = url.pathname.replace(/\/$/, "");
   const isGiven = (candidate: Candidate): boolean => candidate.url.href === url.href && candidate.type === type;
-  const paths = [
-    url.pathname,
-    url.pathname.endsWith("/") ? path : `${path}/`,
-    "/mcp",
-    "/sse",
-    `${path}/mcp`,
-    `${path}/sse`,
-    "/",
-  ];
+  const other = url.pathname.endsWith("/") ? path : `${path}/`;
+  const paths = [url.pathname, other, "/mcp", "/sse", `${path}/mcp`, `${path}/sse`, "/"];
   const candidates = paths.flatMap((pathname): Candidate[] => {
     const isLegacy = pathname.endsWith("/sse");
     const kinds: Candidate["type"][] = pathname === url.pathname ? ["http", "sse"] : [isLegacy ? "sse" : "http"];
