@@ -1,3 +1,5 @@
+import { eachChange } from "../each-change.js";
+
 /** The status of a service; the empty name is the whole server. */
 export type ServingStatus = "UNKNOWN" | "SERVING" | "NOT_SERVING";
 
@@ -37,28 +39,19 @@ export function createHealth(options: HealthOptions = {}): Health {
   async function* watch(service: string, signal: AbortSignal): AsyncGenerator<ServingStatus | undefined> {
     if (watchers.size >= maxWatchers)
       throw new RangeError(`The limit of ${maxWatchers} health watchers is reached. Try again later.`);
-    let wake = (): void => {};
-    const wakeThis = (): void => wake();
-    watchers.add(wakeThis);
-    signal.addEventListener("abort", wakeThis);
-    try {
-      let reported: { readonly status: ServingStatus | undefined } | undefined;
-      while (!signal.aborted) {
-        const status = statuses.get(service);
-        if (reported === undefined || reported.status !== status) {
-          reported = { status };
-          yield status;
-        } else if (isShutDown) {
-          return;
-        } else {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        }
+    const watchStatuses = (watcher: () => void): (() => void) => {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    };
+    let reported: { readonly status: ServingStatus | undefined } | undefined;
+    for await (const _ of eachChange(watchStatuses, signal)) {
+      const status = statuses.get(service);
+      const isLast = isShutDown;
+      if (reported === undefined || reported.status !== status) {
+        reported = { status };
+        yield status;
       }
-    } finally {
-      watchers.delete(wakeThis);
-      signal.removeEventListener("abort", wakeThis);
+      if (isLast) return;
     }
   }
 

@@ -1,3 +1,4 @@
+import { eachChange } from "@wirescope/channelz/internal";
 import {
   describeForApproval,
   fingerprintEntry,
@@ -97,25 +98,16 @@ export function createDiagnoses(): Diagnoses {
     async *follow(server, start, signal) {
       const diagnosis = inProgress.get(server) ?? begin(server, start);
       const { steps, wakers } = diagnosis;
-      let wake = (): void => {};
-      const waker = (): void => wake();
-      wakers.add(waker);
-      signal.addEventListener("abort", waker);
-      try {
-        for (let next = 0; ; ) {
-          for (; next < steps.length; next++) yield steps[next] as Step;
-          signal.throwIfAborted();
-          if (diagnosis.hasEnded) return await diagnosis.result;
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-            // It may have ended while the caller was not ready for a step.
-            if (next < steps.length || diagnosis.hasEnded || signal.aborted) resolve();
-          });
-        }
-      } finally {
-        signal.removeEventListener("abort", waker);
-        wakers.delete(waker);
+      const watch = (waker: () => void): (() => void) => {
+        wakers.add(waker);
+        return () => wakers.delete(waker);
+      };
+      let next = 0;
+      for await (const _ of eachChange(watch, signal)) {
+        for (; next < steps.length; next++) yield steps[next] as Step;
+        if (diagnosis.hasEnded) return await diagnosis.result;
       }
+      throw signal.reason;
     },
   };
 }

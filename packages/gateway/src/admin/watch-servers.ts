@@ -1,5 +1,5 @@
 import { create, toBinary } from "@bufbuild/protobuf";
-import { eachChange } from "../each-change.js";
+import { eachChange } from "@wirescope/channelz/internal";
 import type { GatewayEvents } from "../events.js";
 import {
   type Failure,

@@ -1,5 +1,6 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
-import { eachChange } from "../../each-change.js";
+import { eachChange } from "@wirescope/channelz/internal";
 import {
   type Call as CallMessage,
   type WatchCallsResponse,
@@ -42,23 +43,10 @@ export async function* watchCalls(
     lastStarted = Math.max(lastStarted, ...running.map(({ number }) => number));
     const calls = [...ended, ...shown].sort((a, b) => a.number - b.number).map(toMessage);
     yield create(WatchCallsResponseSchema, { calls, skipped: BigInt(skipped), capture: captureToMessage(log.capture) });
-    await pause(signal);
+    await pause(pauseMs, undefined, { signal }).catch(() => {});
   }
 }
 
 function lastOf(records: readonly CallRecord[], count: number): readonly CallRecord[] {
   return count === 0 ? [] : records.slice(-count);
-}
-
-function pause(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, pauseMs);
-    signal.addEventListener("abort", done);
-  });
 }
