@@ -117,6 +117,7 @@ export interface GatewayServerOptions {
   readonly filter: ToolFilter | undefined;
   /** The subscriptions of the server that it replaces. */
   readonly subscriptions: ServerSubscriptions | undefined;
+  /** Whether tools and prompts keep the server's own names. */
   readonly isUnprefixed: boolean;
   readonly era: "auto" | "legacy";
   /** The tasks of all servers. */

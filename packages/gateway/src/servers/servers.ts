@@ -1,16 +1,12 @@
 import { createHash } from "node:crypto";
-import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
+import { type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
 import { type Entry, substituteEntry, variableUses } from "@wirescope/tool-server/config";
-import { faultOf, type Implementation, type Mutable, usesOAuth, variableValue } from "@wirescope/tool-server/internal";
-import type { CallObserver } from "../call-observer.js";
-import type { GatewayEvents } from "../events.js";
-import type { GatewayLimits } from "../limits.js";
+import { faultOf, type Mutable, usesOAuth, variableValue } from "@wirescope/tool-server/internal";
 import type { GatewayConfiguration } from "./gateway-configuration.js";
-import { createGatewayServer, type GatewayServer, type ServerStatus } from "./server.js";
+import { createGatewayServer, type GatewayServer, type GatewayServerOptions, type ServerStatus } from "./server.js";
 import type { DrainReason } from "./server-calls.js";
 import { type ServerSettings, type SettingsByServer, settingsFor } from "./server-settings.js";
-import type { TaskTable } from "./task-table.js";
 import { patternOf, type ToolFilter } from "./tool-filter.js";
 
 /** All servers behind the gateway. */
@@ -37,16 +33,11 @@ export interface GatewayServers {
 /** Which tools are offered, by server. */
 export type Filters = Readonly<Record<string, ToolFilter>>;
 
-export interface GatewayServersOptions {
-  readonly secrets: SecretRegistry;
-  readonly info: Implementation;
-  /** Whether tools and prompts keep their servers' own names. */
-  readonly isUnprefixed: boolean;
-  readonly limits: GatewayLimits;
-  readonly tasks: Pick<TaskTable, "named" | "update">;
-  readonly clock: Clock;
-  readonly events: GatewayEvents;
-  readonly observers: Pick<Required<CallObserver>, "forwarding">;
+export interface GatewayServersOptions
+  extends Pick<
+    GatewayServerOptions,
+    "secrets" | "info" | "isUnprefixed" | "limits" | "tasks" | "clock" | "events" | "observers"
+  > {
   /** Called with each step of an OAuth flow. */
   readonly onOAuthStep: (server: string, step: OAuthStep) => void;
 }
@@ -60,7 +51,7 @@ interface LoadedServer {
 }
 
 export function createGatewayServers(options: GatewayServersOptions): GatewayServers {
-  const { secrets, info, limits, clock, events, isUnprefixed } = options;
+  const { secrets, limits, events, isUnprefixed } = options;
   let loaded: readonly LoadedServer[] = [];
   let byName = new Map<string, GatewayServer>();
   /** Servers that are replaced or removed, until they are closed. */
@@ -83,19 +74,13 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     before: GatewayServer | undefined,
   ): GatewayServer =>
     createGatewayServer({
+      ...options,
       entry,
       configured,
-      secrets,
-      info,
-      limits,
       filter,
       subscriptions: before?.subscriptions,
       isUnprefixed: isUnprefixed || settings?.prefix === "never",
       era: settings?.era ?? "auto",
-      tasks: options.tasks,
-      clock,
-      events,
-      observers: options.observers,
       onOAuthStep: (step) => options.onOAuthStep(entry.name, step),
     });
 
