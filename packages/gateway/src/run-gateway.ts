@@ -238,19 +238,15 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     },
     reconnect: servers.reconnect,
     oauth: servers.oauth,
-    async signIn(server, { confirmedOrigin = "", returnTo, onShown }) {
+    async signIn(server, { confirmedOrigin, returnTo, onShown }) {
       const session = await servers.oauth(server);
       if (session === undefined)
         throw new TypeError(`Server ${JSON.stringify(server)} does not use OAuth, so there is nothing to sign in to.`);
       await signIns.run(server, session, {
-        way: undefined,
-        scopes: [],
-        confirmedIssuer: "",
         confirmedOrigin,
         returnTo,
         signal: stopping.signal,
         onShown: ({ request }) => onShown(request),
-        onWaiting() {},
       });
       await servers.reconnect(server);
     },

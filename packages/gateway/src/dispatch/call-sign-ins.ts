@@ -93,14 +93,9 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
       async run(signal, onShown) {
         try {
           await signIns.run(name, session, {
-            way: undefined,
-            scopes: [],
             reason: session.describe().issuer === undefined ? "first" : "dead",
-            confirmedIssuer: "",
-            confirmedOrigin: "",
             signal,
             onShown: ({ request }) => onShown(request),
-            onWaiting() {},
           });
           await server.reconnect();
           doneAt.set(name, performance.now());

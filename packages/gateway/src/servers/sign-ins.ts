@@ -4,7 +4,7 @@ import type {
   OAuthSession,
   OAuthStep,
   SignIn,
-  SignInReason,
+  SignInOptions,
   SignInReply,
   SignInRequest,
 } from "@wirescope/tool-server/auth";
@@ -17,22 +17,19 @@ export interface ShownSignIn {
   readonly request: SignInRequest;
 }
 
-export interface SignInRun {
-  readonly way: "browser" | "device" | undefined;
-  readonly scopes: readonly string[];
-  /** Default: the user requested it, so they sign in even if another process has a new token by now. */
-  readonly reason?: SignInReason | undefined;
-  /** The authorization server that the user confirmed, if it differs from the previous one. */
-  readonly confirmedIssuer: string;
-  /** The origin that the user confirmed, if it is not that of the authorization server. */
-  readonly confirmedOrigin: string;
+/** Without a reason, the user requested it, so they sign in even if another process has a new token by now. */
+export interface SignInRun extends Pick<SignInOptions, "way" | "scopes" | "reason"> {
+  /** The authorization server that the user confirmed, if it differs from the previous one. Default: none. */
+  readonly confirmedIssuer?: string | undefined;
+  /** The origin that the user confirmed, if it is not that of the authorization server. Default: none. */
+  readonly confirmedOrigin?: string | undefined;
   /** The page on which the user started it, for a link on the last page of the sign-in. Default: none. */
   readonly returnTo?: string | undefined;
   readonly signal: AbortSignal;
   /** The user has to act. Called again for each run that joins. */
   onShown(shown: ShownSignIn): void;
   /** Another process is signing in: there is nothing to show. */
-  onWaiting(): void;
+  onWaiting?(): void;
   /** A step of the OAuth flow has ended. */
   onStep?(step: OAuthStep): void;
 }
@@ -92,7 +89,7 @@ export function createSignIns(events: Pick<GatewayEvents, "emit">): SignIns {
     } else {
       if (session.isSigningIn) {
         if (current.shown !== undefined) run.onShown(current.shown);
-        else if (current.runs.size === 1) run.onWaiting();
+        else if (current.runs.size === 1) run.onWaiting?.();
       }
       const refused = reason === undefined ? undefined : (session.cachedToken() ?? undefined);
       await session.signIn(userOf(server, run), { way, scopes, reason, refused }, signal);
