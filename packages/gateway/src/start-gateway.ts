@@ -42,7 +42,7 @@ export interface StartedGateway extends Omit<Gateway, "reload"> {
  */
 export async function startGateway(options: StartGatewayOptions): Promise<StartedGateway> {
   const { configuration, secrets = createSecretRegistry() } = options;
-  const sources = isList(configuration) ? configuration : [configuration];
+  const sources = [configuration].flat();
   const all: LoadedToolServers[] = [];
   let findings: readonly Finding[] = [];
   // One vault for all configurations, also after a reload: connections that stay keep using it.
@@ -97,12 +97,6 @@ export async function startGateway(options: StartGatewayOptions): Promise<Starte
     close,
     [Symbol.asyncDispose]: () => close(),
   };
-}
-
-function isList(
-  configuration: StartGatewayOptions["configuration"],
-): configuration is readonly (string | Configuration)[] {
-  return Array.isArray(configuration);
 }
 
 function configurationOf(loaded: LoadedToolServers): GatewayConfiguration {

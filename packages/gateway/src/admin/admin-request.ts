@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
-import { FailureSchema } from "../gen/wirescope/v1/admin_pb.js";
+import { FailureSchema, type ListServersRequest } from "../gen/wirescope/v1/admin_pb.js";
 import { adminHeader } from "./client/admin-header.js";
 import { failureToMessage } from "./messages/server-message.js";
 
@@ -62,24 +62,14 @@ function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-export interface PageRequest {
-  readonly pageSize: number;
-  readonly pageToken: string;
-}
-
-export interface Page<Item> {
-  readonly items: readonly Item[];
-  readonly nextPageToken: string;
-}
-
 const defaultPageSize = 100;
 const maxPageSize = 1000;
 
 /** A page of a list whose items have unique names. The token is the name of the last item. Throws INVALID_ARGUMENT. */
 export function pageOf<Item extends { readonly name: string }>(
   all: readonly Item[],
-  { pageSize, pageToken }: PageRequest,
-): Page<Item> {
+  { pageSize, pageToken }: Pick<ListServersRequest, "pageSize" | "pageToken">,
+): { readonly items: readonly Item[]; readonly nextPageToken: string } {
   if (pageSize < 0)
     throw new ConnectError("page_size is negative. Omit it for the default of 100.", Code.InvalidArgument);
   const size = Math.min(pageSize || defaultPageSize, maxPageSize);

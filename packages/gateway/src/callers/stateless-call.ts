@@ -15,8 +15,6 @@ import type { Outlet } from "./outlet.js";
 /** Open requests from the server, by key. */
 export interface InputRequired {
   readonly inputRequests: RpcObject;
-  readonly result?: undefined;
-  readonly fault?: undefined;
 }
 
 export interface StatelessCallOptions {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import { askClient } from "../servers/forward.js";
@@ -29,7 +30,10 @@ export async function awaitModernTask(call: ClientCall, requests: ModernTaskRequ
     if (newRequests.length === 0) {
       const { pollIntervalMs } = state;
       const requestedMs = typeof pollIntervalMs === "number" ? pollIntervalMs : pollMs.usual;
-      await pause(Math.min(Math.max(requestedMs, pollMs.min), pollMs.max), call);
+      const pauseMs = Math.min(Math.max(requestedMs, pollMs.min), pollMs.max);
+      await pause(pauseMs, undefined, { signal: call.signal }).catch(() => {
+        throw call.reason ?? new RpcError(rpcCodes.failed, "The call was cancelled.");
+      });
       continue;
     }
     for (const [key] of newRequests) {
@@ -57,19 +61,4 @@ function limitExceeded({ route }: ClientCall, what: string): RpcError {
 
 function withoutType({ resultType, ...result }: RpcObject): RpcObject {
   return result;
-}
-
-function pause(ms: number, call: ClientCall): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(call.reason ?? new RpcError(rpcCodes.failed, "The call was cancelled."));
-    };
-    const timer = setTimeout(() => {
-      call.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
-    if (call.aborted) onAbort();
-    else call.addEventListener("abort", onAbort);
-  });
 }
