@@ -5,6 +5,7 @@ import {
   type ListServersResponse,
   type Server,
   type SignInPrompt,
+  type SignInRequest,
   SignInWay,
 } from "@wirescope/gateway/admin";
 import {
@@ -139,7 +140,7 @@ async function signIn(
   options: AdminSignInOptions,
 ): Promise<Server> {
   const { person, signal } = options;
-  let confirmed: Confirmed = { confirmedIssuer: "", confirmedOrigin: options.confirmedOrigin ?? "" };
+  let confirmed: ConfirmedByPerson = { confirmedIssuer: "", confirmedOrigin: options.confirmedOrigin ?? "" };
   for (;;) {
     try {
       return await attempt(client, io, server, options, confirmed);
@@ -158,18 +159,14 @@ async function signIn(
   }
 }
 
-/** What the person has confirmed so far. */
-interface Confirmed {
-  readonly confirmedIssuer: string;
-  readonly confirmedOrigin: string;
-}
+type ConfirmedByPerson = Pick<SignInRequest, "confirmedIssuer" | "confirmedOrigin">;
 
 async function attempt(
   client: AdminClient,
   io: Io,
   server: string,
   { person, isByDevice, scopes, signal }: AdminSignInOptions,
-  confirmed: Confirmed,
+  confirmed: ConfirmedByPerson,
 ): Promise<Server> {
   const finished = new AbortController();
   const way = isByDevice ? SignInWay.DEVICE : SignInWay.UNSPECIFIED;

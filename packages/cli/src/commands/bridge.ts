@@ -47,13 +47,13 @@ export const bridgeCommand: Command = {
       throw new UsageError("--cert and --key must be used together.");
     }
     // Loaded late: the commands that read Channelz start without it.
-    const { channelPrefix, createSecretRegistry, runBridge } = await import("@wirescope/tool-server");
+    const { createSecretRegistry, runBridge } = await import("@wirescope/tool-server");
     const { printDebug } = await import("../tool-server/debug-printer.js");
     const { bridgeHeaders } = await import("../tool-server/bridge-headers.js");
     const { redactingIo } = await import("../tool-server/redaction.js");
     const { url, type } = endpointOf(address, values.type, values["allow-insecure-loopback"]);
     const secrets = createSecretRegistry();
-    const stopDebugging = values.debug ? printDebug(redactingIo(io, secrets), channelPrefix) : () => {};
+    const stopDebugging = values.debug ? printDebug(redactingIo(io, secrets)) : () => {};
     const say = (text: string): void => {
       io.stderr.write(`wirescope bridge: ${printableText(secrets.redact(text))}\n`);
     };

@@ -3,6 +3,7 @@ import { parseUrl, printableText } from "@wirescope/channelz/internal";
 import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import { parsePort } from "../option-values.js";
+import type { OptionValues } from "../options.js";
 import { UsageError } from "../usage-error.js";
 
 /** A server that the command line gives by its url or by the command that starts it, without a configuration. */
@@ -51,13 +52,7 @@ export const adHocOptions = {
   },
 } as const;
 
-interface AdHocValues {
-  readonly header?: readonly string[] | undefined;
-  readonly env?: readonly string[] | undefined;
-  readonly "oauth-client-id"?: string | undefined;
-  readonly "oauth-scope"?: readonly string[] | undefined;
-  readonly "oauth-callback-port"?: string | undefined;
-}
+type AdHocValues = Partial<OptionValues<typeof adHocOptions>>;
 
 /** Whether an argument is the url of a server, not a name. */
 export function isServerUrl(word: string | undefined): word is string {

@@ -99,6 +99,7 @@ function readText(path: string, key: string): string {
   }
 }
 
-function objectOf(value: unknown): Record<string, unknown> {
+/** The value if it is an object, or else an empty one. */
+export function objectOf(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }

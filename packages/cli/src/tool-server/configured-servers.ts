@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { type Connection, channelPrefix, createToolServers, type SecretRegistry } from "@wirescope/tool-server";
+import { type Connection, createToolServers, type SecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault, type OAuthObserver, type OAuthSession, type Vault } from "@wirescope/tool-server/auth";
 import type { Entry, Variables } from "@wirescope/tool-server/config";
 import { readVariables, sandboxSettings, usesInputs, usesOAuth } from "@wirescope/tool-server/internal";
@@ -66,7 +66,7 @@ export async function openConfiguredServers(
   const variables = gateway?.variables ?? (await variablesOf(envFiles, io));
   const safeIo = redactingIo(io, secrets);
   if (values.adHoc !== undefined) reportStart(values.adHoc, safeIo);
-  const stopDebugging = values.debug ? printDebug(safeIo, channelPrefix) : () => {};
+  const stopDebugging = values.debug ? printDebug(safeIo) : () => {};
   // A person who approves an entry sees it unredacted, because nothing may be hidden; a log is redacted.
   const assertTrusted = createTrustPrompt({ file, pluginRoot, io: asksPerson ? io : safeIo, trustsAll: values.trust });
   // The gateway runs as this user.

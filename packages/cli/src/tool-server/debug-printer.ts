@@ -1,21 +1,21 @@
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { printableText } from "@wirescope/channelz/internal";
 import { stateText } from "@wirescope/gateway/internal/status-text";
-import type {
-  ConnectionInfo,
-  Ending,
-  SocketInfo,
-  StateChange,
-  TraceEvent,
-  TransportInfo,
+import {
+  type ConnectionInfo,
+  channels,
+  type SocketInfo,
+  type ToolServerChannelName,
+  type ToolServerMessages,
 } from "@wirescope/tool-server";
 import type { CredentialDescription, HeaderDescription } from "@wirescope/tool-server/auth";
 import type { Io } from "../io.js";
 
+type Handlers = { readonly [Name in ToolServerChannelName]?: (message: ToolServerMessages[Name]) => void };
+
 /** Prints the debug log of tool servers to standard error, until the returned function is called. */
-export function printDebug(io: Io, prefix: string): () => void {
+export function printDebug(io: Io): () => void {
   const start = io.now().getTime();
-  return followDebug(prefix, (server, line) => {
+  return followDebug((server, line) => {
     const seconds = ((io.now().getTime() - start) / 1000).toFixed(3).padStart(8);
     io.stderr.write(`${seconds}s ${printableText(`${server}: ${line}`)}\n`);
   });
@@ -25,7 +25,7 @@ export function printDebug(io: Io, prefix: string): () => void {
  * Reports the events of tool servers as lines, until the returned function is called. Published events are already redacted, and contain
  * only the names of headers.
  */
-export function followDebug(prefix: string, onLine: (server: string, line: string) => void): () => void {
+export function followDebug(onLine: (server: string, line: string) => void): () => void {
   const say = (server: string, text: string): void => {
     for (const line of text.split("\n")) onLine(server, line);
   };
@@ -37,40 +37,35 @@ export function followDebug(prefix: string, onLine: (server: string, line: strin
     loggedHeaders.set(info, headers);
     say(info.name, headers);
   };
-  const handlers: Record<string, (message: unknown) => void> = {
-    "connection:opened": (message) => {
-      const info = message as ConnectionInfo;
+  const handlers: Handlers = {
+    "connection:opened"(info) {
       say(info.name, `${info.kind} ${info.target}; auth: ${info.credential().summary}`);
       sayHeaders(info);
     },
-    "connection:state": (message) => {
-      const { subject, state, reason } = message as StateChange<ConnectionInfo>;
+    "connection:state"({ subject, state, reason }) {
       sayHeaders(subject);
       say(subject.name, `${stateText(state)}${reason === undefined ? "" : `: ${reason}`}`);
     },
-    "transport:state": (message) => {
-      const { subject, state, reason } = message as StateChange<TransportInfo>;
+    "transport:state"({ subject, state, reason }) {
       say(
         subject.connection.name,
         `transport to ${subject.target} ${stateText(state)}${reason === undefined ? "" : `: ${reason}`}`,
       );
     },
-    "socket:opened": (message) =>
-      say((message as SocketInfo).transport.connection.name, describeSocket(message as SocketInfo)),
-    "socket:closed": (message) => {
-      const { subject, reason } = message as Ending<SocketInfo>;
+    "socket:opened": (socket) => say(socket.transport.connection.name, describeSocket(socket)),
+    "socket:closed"({ subject, reason }) {
       say(subject.transport.connection.name, `${describeSocket(subject)} ended: ${reason}`);
     },
-    trace: (message) => {
-      const { subject, severity, text } = message as TraceEvent;
+    trace({ subject, severity, text }) {
       const info = "connection" in subject ? subject.connection : subject;
       say(info.name, `${severity === "info" ? "" : `${severity}: `}${text}`);
       sayHeaders(info);
     },
   };
-  for (const [name, handler] of Object.entries(handlers)) subscribe(prefix + name, handler);
+  const subscriptions = Object.entries(handlers) as [ToolServerChannelName, (message: unknown) => void][];
+  for (const [name, handler] of subscriptions) channels[name].subscribe(handler);
   return () => {
-    for (const [name, handler] of Object.entries(handlers)) unsubscribe(prefix + name, handler);
+    for (const [name, handler] of subscriptions) channels[name].unsubscribe(handler);
   };
 }
 

@@ -45,8 +45,7 @@ export async function openVault(
     if (vault.kind !== "memory" || !(await mayCreate(io, creation))) return vault;
     await vault.dispose();
   } else if (!(await mayCreate(io, creation))) return open();
-  io.stderr.write(`Generated a key for the encrypted file: ${createVaultKey(io)}
-`);
+  io.stderr.write(`Generated a key for the encrypted file: ${createVaultKey(io)}\n`);
   return open();
 }
 

@@ -2,6 +2,7 @@ import { printableText } from "@wirescope/channelz/internal";
 import type { Tool } from "@wirescope/tool-server";
 import type { Screen } from "../output/screen.js";
 import { wrap } from "../output/text-layout.js";
+import { objectOf } from "./call-arguments.js";
 
 interface Property {
   readonly type?: unknown;
@@ -68,8 +69,4 @@ function hintsOf({ annotations }: Tool): string {
 function placeholder(property: Property): string {
   if (Array.isArray(property.enum)) return String(property.enum[0]);
   return property.type === "number" || property.type === "integer" ? "1" : property.type === "boolean" ? "true" : "…";
-}
-
-function objectOf(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -1,6 +1,5 @@
 import type { DebugSwitch, ServerStatus } from "@wirescope/gateway";
 import { stateText } from "@wirescope/gateway/internal/status-text";
-import { channelPrefix } from "@wirescope/tool-server";
 import { describeHeaders, followDebug } from "../tool-server/debug-printer.js";
 
 export interface DebugSwitchOptions {
@@ -29,7 +28,7 @@ export function createDebugSwitch({ write, redact, servers }: DebugSwitchOptions
         const headers = authentication && describeHeaders(authentication);
         if (headers !== undefined) say(name, headers);
       }
-      stop = followDebug(channelPrefix, say);
+      stop = followDebug(say);
     },
   };
 }

@@ -85,7 +85,7 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
       if (values.stdio) await connectClient([], { ...values, standalone: true }, () => Promise.reject(error));
       throw error;
     });
-    demo = files.length === 0 ? await openDemo() : undefined;
+    if (files.length === 0) demo = await (await import("../demo/demo.js")).startDemo();
     if (!values.stdio || demo !== undefined) {
       const run = { program, stop: stop.signal, pipes, secrets };
       return await serve(demo === undefined ? files : [demo.file], demo, values, io, run);
@@ -102,12 +102,6 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
     process.off("SIGTERM", onSignal).off("SIGINT", onSignal).off("SIGHUP", onHangUp);
     await demo?.close();
   }
-}
-
-/** Loads the demonstration on demand. */
-async function openDemo(): Promise<Demo> {
-  const { startDemo } = await import("../demo/demo.js");
-  return startDemo();
 }
 
 interface Run {

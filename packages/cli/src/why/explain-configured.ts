@@ -1,5 +1,5 @@
 import { relative, resolve } from "node:path";
-import { channelPrefix, type SecretRegistry, type ToolServerError } from "@wirescope/tool-server";
+import type { SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { Configuration, Variables } from "@wirescope/tool-server/config";
 import { readVariables, sandboxSettings } from "@wirescope/tool-server/internal";
 import { type Explanation, explainServer } from "@wirescope/tool-server/why";
@@ -61,7 +61,7 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
   const responseMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   const safeIo = redactingIo(io, secrets);
   if (values.adHoc !== undefined) reportStart(values.adHoc, safeIo);
-  const stopDebugging = values.debug ? printDebug(safeIo, channelPrefix) : () => {};
+  const stopDebugging = values.debug ? printDebug(safeIo) : () => {};
   const overrides = readOAuthFile(io, variables);
   const trust = trustFor(io, values.trust);
   const profile = values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined);

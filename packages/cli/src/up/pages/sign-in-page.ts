@@ -26,64 +26,43 @@ export interface SignInPageRequest extends Pick<PlainPageRequest, "query" | "key
   readonly returnTo?: string | undefined;
 }
 
-/** Lets an administrator of the gateway sign in to a server with a browser. */
+/**
+ * Lets an administrator of the gateway sign in to a server: redirects the browser to the authorization server, which redirects it back to a
+ * separate port for this sign-in.
+ */
 export async function sendSignInPage(
   gateway: Gateway,
   { query, key, session, returnTo }: SignInPageRequest,
   response: PageResponse,
 ): Promise<void> {
-  if (session.rights !== "administrator") {
-    sendMessage(response, 403, "This link is read-only. Open an administrator link to sign in.");
-    return;
-  }
-  const server = query.get("server") ?? "";
-  const confirmLink = (origin: string): string => `${signInPathOf(key, server)}&${new URLSearchParams({ origin })}`;
-  await signIn(gateway, { server, confirmedOrigin: query.get("origin"), confirmLink, returnTo }, response);
-}
-
-interface SignInQuery {
-  readonly server: string;
-  /** The origin of the sign-in page that the user has confirmed. */
-  readonly confirmedOrigin: string | null;
-  /** A link that starts the sign-in again with this origin confirmed. */
-  confirmLink(origin: string): string;
-  /** The page to return to afterwards. */
-  readonly returnTo: string | undefined;
-}
-
-/** Redirects the browser to the authorization server, which redirects it back to a separate port for this sign-in. */
-async function signIn(
-  gateway: Gateway,
-  { server, confirmedOrigin, confirmLink, returnTo }: SignInQuery,
-  response: PageResponse,
-): Promise<void> {
   const show = (status: number, text: string): void => {
     if (!response.headersSent) sendMessage(response, status, text);
   };
+  if (session.rights !== "administrator") {
+    return show(403, "This link is read-only. Open an administrator link to sign in.");
+  }
+  const server = query.get("server") ?? "";
   try {
     if ((await gateway.oauth(server)) === undefined)
       return show(404, "This server has its own credential in the configuration and does not use OAuth.");
     await gateway.signIn(server, {
-      confirmedOrigin: confirmedOrigin ?? undefined,
+      confirmedOrigin: query.get("origin") ?? undefined,
       returnTo,
       onShown({ way }) {
-        if (way.kind !== "browser") show(200, deviceText(way.userCode, way.url));
+        if (way.kind !== "browser") show(200, `Open ${way.url} on any device and enter the code ${way.userCode}.`);
         else if (!response.headersSent) response.writeHead(303, { ...pageHeaders, location: way.url }).end();
       },
     });
     show(200, `Signed in to ${server}. You can close this tab.`);
   } catch (error) {
     const page = ToolServerError.is(error) ? error.details.foreignOrigin : undefined;
-    // This sign-in has ended; the link starts a new one.
     if (page !== undefined && !response.headersSent) {
-      askForOrigin(response, { server, ...page }, confirmLink(page.origin));
+      // This sign-in has ended; the link starts a new one, with this origin confirmed.
+      const link = `${signInPathOf(key, server)}&${new URLSearchParams({ origin: page.origin })}`;
+      askForOrigin(response, { server, ...page }, link);
     }
     show(502, error instanceof Error ? error.message : String(error));
   }
-}
-
-function deviceText(userCode: string, url: string): string {
-  return `Open ${url} on any device and enter the code ${userCode}.`;
 }
 
 function askForOrigin(response: PageResponse, { server, issuer, origin }: ForeignOrigin, link: string): void {
