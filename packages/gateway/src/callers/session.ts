@@ -21,6 +21,7 @@ import { hasExtensions, isExtensionNotification } from "../extension-messages.js
 import { createOutgoingRequests } from "./outgoing-requests.js";
 import type { Outlet } from "./outlet.js";
 import { type CallHost, SessionCall } from "./session-call.js";
+import { subscribed } from "./subscriptions.js";
 import { createUrlElicitations } from "./url-elicitations.js";
 
 /** The parameters of a session. */
@@ -72,8 +73,8 @@ const maxInitLength = 16_384;
 
 interface Watched {
   readonly resource: WatchedResource;
-  /** Whether the server has accepted the subscription. */
-  readonly isSubscribed: Promise<boolean>;
+  /** Ends the subscription on the server, if the server did not refuse it. */
+  readonly release: () => void;
 }
 
 export function createSession(init: SessionInit): Session {
@@ -109,9 +110,7 @@ export function createSession(init: SessionInit): Session {
   };
 
   /** The call in flight with this id. */
-  const find = (requestId: RequestId): ClientCall | undefined => {
-    return account.calls.find(({ id }) => id === requestId);
-  };
+  const find = (requestId: RequestId): ClientCall | undefined => account.calls.find(({ id }) => id === requestId);
   const isAwaited = (): boolean => {
     for (const call of account.calls) if (call instanceof SessionCall && call.outlet.isOpen) return true;
     return false;
@@ -169,15 +168,11 @@ export function createSession(init: SessionInit): Session {
         const message = `A session can subscribe to at most ${maxWatched} resources. Unsubscribe from some first.`;
         throw new RpcError(rpcCodes.invalidParams, message);
       }
-      const subscribed = resource.subscribe();
-      const isSubscribed = subscribed.then(
-        () => true,
-        () => false,
-      );
-      const entry: Watched = { resource, isSubscribed };
+      const request = resource.subscribe();
+      const entry: Watched = { resource, release: subscribed(request, resource.unsubscribe).release };
       watched.set(uri, entry);
       try {
-        await subscribed;
+        await request;
       } catch (error) {
         if (watched.get(uri) === entry) watched.delete(uri);
         throw error;
@@ -188,8 +183,7 @@ export function createSession(init: SessionInit): Session {
       const entry = watched.get(uri);
       if (entry === undefined) return;
       watched.delete(uri);
-      // A refused subscription is already released; releasing it twice would drop another client's.
-      void entry.isSubscribed.then((is) => is && entry.resource.unsubscribe());
+      entry.release();
     },
     handlers: {
       "list-changed": ({ list }) => notify(`notifications/${list}/list_changed`),

@@ -166,7 +166,7 @@ export function createClientSubscriptions({ merged, events, max }: ClientSubscri
 }
 
 /** A subscription on a server. `release` ends it: once, and only if the server did not refuse it. */
-function subscribed(
+export function subscribed(
   request: Promise<void>,
   unsubscribe: () => void,
 ): { readonly isSubscribed: Promise<boolean>; release(): void } {
