@@ -1,16 +1,11 @@
 import { createServer, type Server as HttpServer, type IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Connection } from "./connection.js";
-import { type Connections, countMalformed } from "./connections.js";
-import type { LazyServices } from "./lazy-services.js";
-import type { ListenLimits } from "./limits.js";
-import type { Received, RequestPipeline } from "./request-pipeline.js";
+import { countMalformed } from "./connections.js";
+import type { PipelineOptions, Received, RequestPipeline } from "./request-pipeline.js";
 
-export interface Http1FrontOptions {
+export interface Http1FrontOptions extends Pick<PipelineOptions, "connections" | "limits" | "services"> {
   readonly pipeline: RequestPipeline;
-  readonly services: LazyServices;
-  readonly limits: ListenLimits;
-  readonly connections: Connections;
 }
 
 /** HTTP/1.1 on sockets that are handed over. */

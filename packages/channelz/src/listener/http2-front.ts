@@ -9,16 +9,11 @@ import {
 import { drain, stopReceiving } from "../service/request-body.js";
 import { pieceBytes, piecesFor, sendOneByOne } from "../service/write-in-pieces.js";
 import type { Connection, Exchange } from "./connection.js";
-import { type Connections, countMalformed } from "./connections.js";
-import type { LazyServices } from "./lazy-services.js";
-import type { ListenLimits } from "./limits.js";
-import type { RequestPipeline } from "./request-pipeline.js";
+import { countMalformed } from "./connections.js";
+import type { PipelineOptions, RequestPipeline } from "./request-pipeline.js";
 
-export interface Http2FrontOptions {
+export interface Http2FrontOptions extends Pick<PipelineOptions, "connections" | "limits" | "services"> {
   readonly pipeline: RequestPipeline;
-  readonly services: LazyServices;
-  readonly limits: ListenLimits;
-  readonly connections: Connections;
   readonly onSession: (session: ServerHttp2Session) => void;
 }
 

@@ -27,10 +27,10 @@ export function openTlsContext(tls: ListenTls): TlsContext {
       kept: `Until then the previous certificate is used. It is valid until ${until}.`,
     };
   });
-  if (ca !== undefined && isList(ca) && ca.length === 0) {
+  if (Array.isArray(ca) && ca.length === 0) {
     throw new TypeError("tls.ca is an empty list: no client could connect. Add a CA, or leave tls.ca out.");
   }
-  const sources = (ca === undefined ? [] : isList(ca) ? ca : [ca]).map((one) => sourceOf("client CA", one));
+  const sources = (ca === undefined ? [] : [ca].flat()).map((one) => sourceOf("client CA", one));
   const authorities = openGroup(sources, (parts) => {
     checkAuthorities(parts);
     return {
@@ -143,10 +143,6 @@ function sourceOf(kind: TlsPart["kind"], given: string | Buffer | PemFile): Part
   if (typeof given === "string" || Buffer.isBuffer(given)) return { kind, file: undefined, pem: given };
   // The process may change its working directory later.
   return { kind, file: resolve(given.file), pem: undefined };
-}
-
-function isList<T>(given: T | readonly T[]): given is readonly T[] {
-  return Array.isArray(given);
 }
 
 function quoted(parts: readonly TlsPart[]): string {
