@@ -1,4 +1,4 @@
-export { type GrpcJsObservation, observeGrpcJs } from "./grpc-js/index.js";
+export { type GrpcJsObservation, observeGrpcJs } from "./grpc-js/observe-grpc-js.js";
 export {
   type HttpClientsObservation,
   type ObserveHttpClientsOptions,

@@ -10,7 +10,7 @@ import { statusPaint, statusText } from "../output/server-status.js";
 import { type Column, renderTable } from "../output/table.js";
 import { wrap } from "../output/text-layout.js";
 import { commandsWithoutFile } from "./announce.js";
-import { printedLinks } from "./pages/link-page.js";
+import { type PrintedLinks, printedLinks } from "./pages/link-page.js";
 import { type ServerCommands, type ToDo, toDoOf } from "./to-do.js";
 import type { upOptions } from "./up-options.js";
 
@@ -18,13 +18,9 @@ import type { upOptions } from "./up-options.js";
 const proseWidth = 80;
 
 /** The content of the notice, in addition to the state of the gateway. */
-export interface NoticeContent {
+export interface NoticeContent extends PrintedLinks {
   readonly title: string;
   readonly commands: ServerCommands;
-  /** The link to the page, or the command that prints one. */
-  readonly page: string;
-  /** The link or command to sign in to a server. */
-  readonly signInOf: (server: string) => string;
   /** The token if it may be printed, else where to find it. */
   readonly token: string;
   /** Whether arguments and results of calls are captured. */

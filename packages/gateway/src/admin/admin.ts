@@ -27,7 +27,7 @@ import type { GatewayServer } from "../servers/server.js";
 import type { GatewayServers } from "../servers/servers.js";
 import type { SignIns } from "../servers/sign-ins.js";
 import { adminErrorOf, createAdministratorCheck, pageOf, redactMessage } from "./admin-request.js";
-import { approve, evaluateServer } from "./approve.js";
+import { approve, trustOf } from "./approve.js";
 import { createDiagnoses, explainGatewayServer } from "./explain.js";
 import { approvalToMessage } from "./messages/approval-message.js";
 import { explanationToMessage, stepToMessage } from "./messages/explanation-message.js";
@@ -233,9 +233,9 @@ export function createAdmin(options: AdminOptions): Admin {
         }),
       getApproval: ({ server: name }) =>
         respond(async () => {
-          const server = servers.find(name);
+          const { entry } = servers.find(name);
           // Not redacted: the user must see everything that they approve. Variables are not expanded.
-          return approvalToMessage(name, await evaluateServer(server, configurationOf(name)));
+          return approvalToMessage(name, await trustOf(configurationOf(name)).evaluate(entry));
         }),
       approve: ({ server: name, fingerprint }, context) =>
         respond(async () => {

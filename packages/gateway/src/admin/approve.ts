@@ -1,16 +1,8 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { notTrusted, type TrustDecision } from "@wirescope/tool-server";
+import { notTrusted } from "@wirescope/tool-server";
 import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import type { GatewayServer } from "../servers/server.js";
 import { fingerprintOf } from "./messages/approval-message.js";
-
-/** The trust of a server's entry. Rejects as `evaluateTrust` does, and with UNIMPLEMENTED if the gateway has no approvals. */
-export function evaluateServer(
-  { entry }: GatewayServer,
-  configured: GatewayConfiguration | undefined,
-): Promise<TrustDecision> {
-  return trustOf(configured).evaluate(entry);
-}
 
 /** Approves an entry exactly as it was shown. */
 export async function approve(
@@ -38,7 +30,8 @@ export async function approve(
   if (decision.state !== "trusted") await trust.approve(decision.subject);
 }
 
-function trustOf(configured: GatewayConfiguration | undefined): NonNullable<GatewayConfiguration["trust"]> {
+/** Evaluates and stores approvals of a configuration. Throws UNIMPLEMENTED if the gateway cannot store them. */
+export function trustOf(configured: GatewayConfiguration | undefined): NonNullable<GatewayConfiguration["trust"]> {
   if (configured?.trust !== undefined) return configured.trust;
   throw new ConnectError(
     "This gateway cannot store approvals. Approve its servers in the program that started it.",

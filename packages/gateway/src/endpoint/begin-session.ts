@@ -5,24 +5,21 @@ import { readInitialize, type Session } from "../callers/session.js";
 import { responseOf } from "../callers/session-call.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 
-/** A session, and the response to its `initialize`. */
-export interface BegunSession {
-  readonly session: Session;
-  readonly response: RpcResponse;
-}
-
 /** A new session id that cannot be guessed. */
 export function newSessionId(): string {
   return randomBytes(24).toString("base64url");
 }
 
-/** Starts a session of a legacy client, in the requested version if it is supported, else in the newest. Throws an RpcError. */
+/**
+ * Starts a session of a legacy client, in the requested version if it is supported, else in the newest. Returns it with the response to
+ * `initialize`. Throws an RpcError.
+ */
 export function beginSession(
   { merged, dispatch, limits, accounts, sessions }: EndpointParts,
   requester: Requester,
   { id: requestId, params }: RpcRequest,
   id: string = newSessionId(),
-): BegunSession {
+): { readonly session: Session; readonly response: RpcResponse } {
   const init = readInitialize(params);
   const account = accounts.create(requester, init.clientInfo);
   dispatch.count(account);

@@ -1,5 +1,6 @@
-import type { ClientHttp2Session, Http2SecureServer, Http2Server, ServerHttp2Session } from "node:http2";
+import type { ClientHttp2Session, ServerHttp2Session } from "node:http2";
 import { createRequire } from "node:module";
+import type { AnyHttp2Server } from "../http2/patch-module.js";
 
 // The members of grpc-js's classes that are used here. They are undocumented, so the methods to patch are checked first.
 
@@ -90,8 +91,6 @@ export interface SingleSubchannelChannel {
 export interface NestedCall {
   start(metadata: unknown, listener: { onReceiveStatus(status: Status): void }): unknown;
 }
-
-export type AnyHttp2Server = Http2Server | Http2SecureServer;
 
 export interface Server {
   readonly channelzTrace: ChannelzTrace;

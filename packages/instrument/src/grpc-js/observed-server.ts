@@ -3,9 +3,10 @@ import type { ServerHttp2Session } from "node:http2";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
 import { EventCoalescer } from "../event-coalescer.js";
 import { observeServerSession } from "../http2/observe-server-session.js";
+import type { AnyHttp2Server } from "../http2/patch-module.js";
 import { observeListening } from "../listening.js";
 import { markObserved, stopObserving } from "../observation.js";
-import type { AnyHttp2Server, Server } from "./internals.js";
+import type { Server } from "./internals.js";
 import { forwardTrace, type Observed } from "./observed.js";
 
 /** A grpc-js server in the registry, with its listen sockets and connections. */

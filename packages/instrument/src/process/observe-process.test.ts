@@ -4,7 +4,7 @@ import { createServer as createHttp2Server } from "node:http2";
 import * as grpc from "@grpc/grpc-js";
 import { createRegistry } from "@wirescope/channelz";
 import { expect, onTestFinished, test } from "vitest";
-import { observeGrpcJs } from "../grpc-js/index.js";
+import { observeGrpcJs } from "../grpc-js/observe-grpc-js.js";
 import { observeHttpClients } from "../http/observe-clients.js";
 import { listen } from "../sockets/connections.test.helper.js";
 import { observeProcess } from "./observe-process.js";

@@ -1,5 +1,5 @@
 import type { Registry } from "@wirescope/channelz";
-import { observeGrpcJs } from "../grpc-js/index.js";
+import { observeGrpcJs } from "../grpc-js/observe-grpc-js.js";
 import { observeHttpModule } from "../http/observe-module.js";
 import { observeHttp2Module } from "../http2/observe-module.js";
 import { observeListeners } from "../listener/observe-listeners.js";

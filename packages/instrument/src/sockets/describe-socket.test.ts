@@ -21,10 +21,10 @@ import {
   unixPath,
 } from "./connections.test.helper.js";
 import { describeListenSocket, describeSocket } from "./describe-socket.js";
-import { loadSocketOptions } from "./native.js";
+import { nativeSockets } from "./native.js";
 import { descriptorOf } from "./socket-internals.js";
 
-const hasOptions = loadSocketOptions();
+const hasOptions = nativeSockets() !== undefined;
 
 /** A second file descriptor of the same socket, like an inherited one. */
 function duplicate(descriptor: number | undefined): number {

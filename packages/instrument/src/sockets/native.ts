@@ -54,11 +54,6 @@ export function nativeSockets(): NativeSockets | undefined {
   return "reason" in found ? undefined : found;
 }
 
-/** Loads the native calls in advance, so that no later read has to. Returns whether socket options are available. */
-export function loadSocketOptions(): boolean {
-  return nativeSockets() !== undefined;
-}
-
 /** Why socket options are unavailable in this process, and what to do; undefined if they are available. Loads the native calls. */
 export function whyNoSocketOptions(): string | undefined {
   const found = nativeOutcome();

@@ -43,7 +43,7 @@ function isSame(given: string, expected: string): boolean {
 }
 
 /** The links or commands in the notice that open the page, and the sign-in to a server. */
-interface PrintedLinks {
+export interface PrintedLinks {
   readonly page: string;
   readonly signInOf: (server: string) => string;
 }

@@ -2,6 +2,7 @@ import { type CallOptions, type Client, Code, ConnectError, createClient, type T
 import type { UniversalClientFn } from "@connectrpc/connect/protocol";
 import { createTransport } from "@connectrpc/connect/protocol-connect";
 import { AdminService, type Failure, FailureSchema } from "../../gen/wirescope/v1/admin_pb.js";
+import { CallService } from "../../gen/wirescope/v1/calls_pb.js";
 import { type AdminTokens, sendTokens } from "./admin-header.js";
 
 /** The methods of the service. They reject with a ConnectError, see `readAdminError`. */
@@ -26,6 +27,15 @@ export function createAdminClient(options: AdminClientOptions | Transport): Admi
   };
 }
 
+/** The methods of the call log. They reject with a ConnectError, see `readAdminError`. */
+export type CallClient = Client<typeof CallService>;
+
+/** Creates a client for the call log of a gateway, for browsers and Node, or over a Connect transport. */
+export function createCallClient(options: AdminClientOptions | Transport): CallClient {
+  const client = createClient(CallService, "unary" in options ? options : createFetchTransport(options));
+  return { ...client, watchCalls: (request, given) => endWithLoop((call) => client.watchCalls(request, call), given) };
+}
+
 /** Why a method failed. */
 export interface AdminError {
   /** The status of the call, such as `NotFound`. */
@@ -47,7 +57,7 @@ export function readAdminError(error: unknown): AdminError {
  * Opens a stream for a `for await` loop, and closes it when the loop ends. Connect keeps a stream open until its signal aborts, which
  * would keep the process alive and the gateway busy.
  */
-export async function* endWithLoop<Message>(
+async function* endWithLoop<Message>(
   open: (options: CallOptions) => AsyncIterable<Message>,
   options: CallOptions = {},
 ): AsyncGenerator<Message, void> {
@@ -64,7 +74,7 @@ export async function* endWithLoop<Message>(
 const maxMessageBytes = 16 * 1024 * 1024;
 
 /** A transport for the Connect protocol over `fetch`, for methods with a single request message. */
-export function createFetchTransport({ url, fetch = globalThis.fetch, ...tokens }: AdminClientOptions): Transport {
+function createFetchTransport({ url, fetch = globalThis.fetch, ...tokens }: AdminClientOptions): Transport {
   return createTransport({
     httpClient: clientOf(fetch),
     baseUrl: url.replace(/\/+$/, ""),

@@ -4,7 +4,8 @@ export {
   type AdminClient,
   type AdminClientOptions,
   type AdminError,
+  type CallClient,
   createAdminClient,
+  createCallClient,
   readAdminError,
 } from "./admin-client.js";
-export { type CallClient, createCallClient } from "./call-client.js";

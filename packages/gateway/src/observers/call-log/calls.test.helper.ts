@@ -1,6 +1,6 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { expect } from "vitest";
-import { type CallClient, createCallClient } from "../../admin/client/call-client.js";
+import { type CallClient, createCallClient } from "../../admin/client/admin-client.js";
 import { connect, pollOptions, startTestGateway, type TestGateway } from "../../gateway.test.helper.js";
 import type { GatewayOptions } from "../../gateway-options.js";
 import { type Call, CallOutcome, type CallPhase, PhaseKindSchema } from "../../gen/wirescope/v1/calls_pb.js";

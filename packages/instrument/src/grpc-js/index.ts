@@ -1,1 +1,0 @@
-export { type GrpcJsObservation, observeGrpcJs } from "./observe-grpc-js.js";
