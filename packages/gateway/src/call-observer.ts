@@ -20,7 +20,6 @@ export interface CallObserver {
   forwarding?(call: ClientCall, request: ObservedRequest): RequestObserver | undefined;
 }
 
-/** A request to a server. */
 export interface ObservedRequest {
   readonly connection: Pick<Connection, "info" | "server">;
   readonly method: string;
@@ -28,7 +27,6 @@ export interface ObservedRequest {
   readonly params: RpcObject;
 }
 
-/** Observes one request to a server. */
 export interface RequestObserver {
   /** The trace context for the server, instead of the client's. */
   readonly fields?: TraceFields | undefined;

@@ -86,7 +86,6 @@ type EventOf<K extends Kind> = Extract<InternalEvent, { readonly kind: K }>;
 /** Event handlers, by kind of event. */
 export type EventHandlers = { readonly [K in Kind]?: ((event: EventOf<K>) => void) | undefined };
 
-/** The events of one gateway. */
 export interface GatewayEvents {
   /**
    * Calls the handlers of the event's kind. `list-changed` and `resource-updated` are delayed and coalesced: a server may emit

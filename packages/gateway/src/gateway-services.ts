@@ -23,7 +23,6 @@ export interface GatewayServicesOptions extends Omit<AdminOptions, "isAdministra
   readonly page: Pick<Page, "sessionOf"> | undefined;
 }
 
-/** The names of the services in the health service. */
 export const serviceNames: readonly string[] = [
   "wirescope.v1.AdminService",
   "wirescope.v1.CallService",

@@ -13,7 +13,6 @@ export interface TraceFields {
 /** Which trace fields are read from clients and forwarded to servers. */
 export type Propagator = "tracecontext" | "baggage";
 
-/** Reads the trace fields of requests. */
 export interface TraceFieldReader {
   /** The fields to forward: from `_meta`, or else from the headers. Undefined if the request has none. */
   read(params: RpcObject, headers: Fields | undefined): TraceFields | undefined;

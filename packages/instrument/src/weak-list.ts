@@ -1,4 +1,3 @@
-/** A list of weak references. */
 export class WeakList<T extends object> {
   #refs: WeakRef<T>[] = [];
   #pruneAt = 64;

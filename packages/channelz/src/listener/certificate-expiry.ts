@@ -3,7 +3,6 @@ import type { TlsExpiry } from "./listen-tls.js";
 import { nameOf } from "./tls-material.js";
 
 export interface ExpiryOptions {
-  /** The certificate in use. */
   readonly certificate: () => X509Certificate;
   /** The file of the certificate, if it has one. */
   readonly file: string | undefined;

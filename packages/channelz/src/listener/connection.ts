@@ -6,7 +6,6 @@ import type { Listed } from "./idle-list.js";
 /** What a connection without an open request waits for; with `services`, for this process to load them. */
 export type Awaiting = "preface" | "services" | "settings" | "request";
 
-/** An accepted connection. */
 export interface Connection extends Listed<Connection> {
   /** The stream of unencrypted bytes: the TLS socket, if TLS is used. */
   socket: Socket;

@@ -18,7 +18,6 @@ import {
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { ReadOptions, Source } from "../source.js";
 
-/** The responses of the seven reads. */
 export type ReadResponse =
   | GetTopChannelsResponse
   | GetServersResponse
@@ -28,7 +27,6 @@ export type ReadResponse =
   | GetSubchannelResponse
   | GetSocketResponse;
 
-/** Dispatches a read to a source. */
 export function dispatchRead(source: Source, read: EncodedRead, options: ReadOptions): Promise<ReadResponse> {
   switch (read.method) {
     case "GetTopChannels":

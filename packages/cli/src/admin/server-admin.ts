@@ -35,14 +35,12 @@ export interface ServerAdmin extends AsyncDisposable {
   setDebug(isOn: boolean): Promise<boolean>;
 }
 
-/** The status of all servers. */
 export interface ServerStatuses {
   readonly servers: readonly ServerReport[];
   /** Why the gateway could not reload its changed configuration; undefined if it is up to date. */
   readonly reloadFailure: ServerReport["failure"];
 }
 
-/** Options of a sign-in. */
 export interface AdminSignInOptions {
   readonly person: SignIn;
   readonly isByDevice: boolean;

@@ -12,7 +12,6 @@ import {
 import type { Io } from "../io.js";
 
 export interface TrustPromptOptions {
-  /** The configuration. */
   readonly file: string;
   readonly pluginRoot: string;
   readonly io: Io;
@@ -49,7 +48,6 @@ export function trustFor(io: Pick<Io, "env">, trustsAll = false): Trust {
   return (trustsAll ? trustAll : approvals)({ environment: io.env, store: approvalsOf(io) });
 }
 
-/** The approvals of the user. */
 export function approvalsOf({ env }: Pick<Io, "env">): ApprovalStore {
   return createApprovalStore({ path: defaultApprovalsPath(env, env.HOME || undefined) });
 }

@@ -38,7 +38,6 @@ async function withEachServer<T>(
 export interface Listing<T, R> {
   readonly names: readonly string[];
   task(connection: Connection): Promise<T>;
-  /** The JSON for one server. */
   toJson(value: T): unknown;
   rowsOf(value: T, server: string): readonly R[];
   render(rows: readonly R[]): readonly string[];

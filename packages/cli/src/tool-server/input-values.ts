@@ -10,7 +10,6 @@ import {
 import type { Io } from "../io.js";
 import { openVault } from "./open-vault.js";
 
-/** Options of input values. */
 export interface InputValuesOptions extends StoredInputsOptions {
   readonly configuration: Pick<Configuration, "entries" | "inputs">;
   readonly io: Io;
@@ -27,7 +26,6 @@ export interface InputValues extends StoredInputs {
 /** How often to ask if the value is not one of the choices. */
 const maxAttempts = 3;
 
-/** Opens the values of the inputs of a configuration. */
 export function openInputValues(options: InputValuesOptions): InputValues {
   const { configuration, vault, io } = options;
   const stored = openStoredInputs(options);

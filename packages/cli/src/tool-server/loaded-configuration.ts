@@ -20,7 +20,6 @@ import { UsageError } from "../usage-error.js";
 import type { AdHocServer } from "./ad-hoc-server.js";
 import type { configurationOptions } from "./server-options.js";
 
-/** A configuration and its file. */
 interface LoadedConfiguration {
   readonly file: string;
   readonly pluginRoot: string;

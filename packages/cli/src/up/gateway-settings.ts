@@ -12,7 +12,6 @@ import { UsageError } from "../usage-error.js";
 import { toolListsOf } from "./tool-lists.js";
 import type { upOptions } from "./up-options.js";
 
-/** The settings file of the gateway. */
 interface GatewaySettings {
   /** Which tools are offered, by server. */
   readonly tools: Filters;
@@ -23,7 +22,6 @@ interface GatewaySettings {
   readonly configurations: readonly string[];
 }
 
-/** The defaults. */
 const noSettings: GatewaySettings = { tools: {}, limits: {}, servers: {}, configurations: [] };
 
 const serverSettings = { prefix: ["always", "never"], era: ["auto", "legacy"] } as const;

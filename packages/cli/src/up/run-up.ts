@@ -339,7 +339,6 @@ function createStdioLog(values: OptionValues<typeof upOptions>, io: Io): StdioLo
   return { note: say, problem: say };
 }
 
-/** The default profile. */
 function profileOf({ env }: Io): string {
   return env.WIRESCOPE_PROFILE || "default";
 }

@@ -110,5 +110,4 @@ const ownOptions = {
 /** Options of the gateway. */
 export const upOptions: typeof ownOptions & typeof commonOptions = { ...ownOptions, ...commonOptions };
 
-/** The default port of the gateway. */
 export const defaultPort = 4690;

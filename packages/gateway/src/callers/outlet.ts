@@ -4,7 +4,6 @@ import type { RpcMessage, RpcResponse } from "@wirescope/tool-server/internal";
 export interface Outlet {
   /** Whether anything can still be sent. */
   readonly isOpen: boolean;
-  /** Sends a notification or a request. */
   send(message: RpcMessage): void;
   /** Sends the response. If each request has its own outlet, this ends it. */
   respond(message: RpcResponse, status: number): void;

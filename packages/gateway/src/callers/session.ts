@@ -24,7 +24,6 @@ import { type CallHost, SessionCall } from "./session-call.js";
 import { subscribed } from "./subscriptions.js";
 import { createUrlElicitations } from "./url-elicitations.js";
 
-/** The parameters of a session. */
 export interface SessionInit {
   readonly id: string;
   readonly account: ClientAccount;

@@ -143,7 +143,6 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
   };
 }
 
-/** The result of `server/discover`. */
 function discover(merged: MergedServer): RpcObject {
   return {
     supportedVersions: [...modernVersions],

@@ -26,7 +26,6 @@ export interface ClientSubscriptions {
 export interface ClientSubscriptionsOptions {
   readonly merged: MergedServer;
   readonly events: Pick<GatewayEvents, "subscribe" | "reportDefect">;
-  /** The maximum number of subscriptions. */
   readonly max: number;
 }
 

@@ -29,7 +29,6 @@ export interface DispatchOptions {
   readonly retry: RetryCall | undefined;
 }
 
-/** A call that failed. */
 export interface FailedCall {
   readonly error: unknown;
   readonly call: ClientCall;

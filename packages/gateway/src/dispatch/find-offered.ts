@@ -9,7 +9,6 @@ interface Kinds {
   readonly prompts: Offered;
 }
 
-/** An offered item, and the server that has it. */
 export interface Found<Item> {
   readonly server: GatewayServer;
   readonly item: Item;

@@ -16,7 +16,6 @@ export async function listPrompts(
   return { prompts: definitionsOf(lists.map((list, index) => withOrigins(list, servers[index]?.name ?? ""))) };
 }
 
-/** Gets a prompt from the server that has it. */
 export async function getPrompt(
   servers: readonly GatewayServer[],
   routes: ResourceRoutes,

@@ -5,7 +5,6 @@ import { showsOrigins, withOrigin } from "./origins.js";
 import { parsePrefixedUri, prefixedSkill, prefixedUri } from "./prefixed-uri.js";
 import { createResourceOwners, mapLinks } from "./resource-owners.js";
 
-/** Reads a resource from the server that has it. */
 export async function readResource(routes: ResourceRoutes, call: ClientCall): Promise<RpcObject> {
   const { requested, uri, result } = await forwardByUri(routes, call);
   if (uri === requested || !Array.isArray(result.contents)) return result;
@@ -63,7 +62,6 @@ function watchedResource({ server: { name, subscriptions }, uri }: ResourceRoute
   };
 }
 
-/** Finds the server that has a resource. */
 export interface ResourceRoutes {
   /** Rejects with an RpcError if no server has it, or if several may have it. */
   find(uri: string): Promise<ResourceRoute>;

@@ -32,7 +32,6 @@ export interface Tasks {
   close(): void;
 }
 
-/** A task on its server. */
 export interface TaskRoute {
   readonly server: GatewayServer;
   /** The server's own id. */

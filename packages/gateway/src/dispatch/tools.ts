@@ -32,7 +32,6 @@ export async function listTools(
   return { tools: definitionsOf([...offered.map(originOf), ...signIns.map(originOf)]) };
 }
 
-/** Calls a tool on the server that has it. */
 export async function callTool(
   servers: readonly GatewayServer[],
   routes: ResourceRoutes,

@@ -25,7 +25,6 @@ export interface EndpointResponse {
   destroy(): unknown;
 }
 
-/** Handles an HTTP request. */
 export type HttpHandler = (request: EndpointRequest, response: EndpointResponse) => void;
 
 /** Whether the client cannot receive more of a response: its connection or stream is closed. */
@@ -81,12 +80,10 @@ export function readBody(request: EndpointRequest, limitBytes: number): Promise<
   });
 }
 
-/** The id of the session that a request names. */
 export function sessionIdOf(headers: RequestHeaders): string | undefined {
   return trimmed(headers["mcp-session-id"]);
 }
 
-/** The protocol version that a request names. */
 export function versionOf(headers: RequestHeaders): string | undefined {
   return trimmed(headers["mcp-protocol-version"]);
 }

@@ -56,7 +56,6 @@ class HttpOutlet implements Outlet {
   }
 }
 
-/** Sends a message as JSON. */
 export function sendJson(
   response: EndpointResponse,
   status: number,
@@ -130,7 +129,6 @@ export async function readText(
   return text;
 }
 
-/** An error with an HTTP status. */
 export function httpError(status: number, message: string, code: number = rpcCodes.failed): RpcError {
   return new RpcError(code, message, { status });
 }

@@ -70,7 +70,6 @@ export function createRoutes(parts: EndpointParts, options: RoutesOptions): Http
   };
 }
 
-/** Sends a short text. */
 function sendText(
   request: EndpointRequest,
   response: EndpointResponse,

@@ -17,7 +17,6 @@ export function linkHint(kind: PageKind): string {
     : `Restart ${commandLine("page", "--target")} …, which prints a new link`;
 }
 
-/** Sends a page with one message. */
 export function sendMessage(response: EndpointResponse, status: number, text: string): void {
   response.writeHead(status, pageHeaders).end(pageOf("Wirescope", html`<h1>Wirescope</h1><p>${text}</p>`));
 }

@@ -19,7 +19,6 @@ export interface CachedList<Item> {
   get(): Promise<readonly Item[] | undefined>;
   /** The list may have changed: the cached one is used until it is loaded again. */
   invalidate(): void;
-  /** Drops the cached list. */
   clear(): void;
 }
 

@@ -8,7 +8,6 @@ export type DrainReason = "changed" | "removed";
 
 export type CallsInFlight = Iterable<ClientCall> & Pick<ReadonlySet<ClientCall>, "has" | "size">;
 
-/** The calls in flight on one server. */
 export interface ServerCalls {
   readonly all: CallsInFlight;
   /** Throws an RpcError if the server has reached a limit, and CONNECTION_CLOSED once it drains. */

@@ -26,13 +26,11 @@ export interface ServerLists {
   readonly skills: CachedList<RpcObject>;
   /** Patterns of the filter that matched no tool when the tools were last listed. */
   idlePatterns(): readonly string[];
-  /** Replaces the tool filter. */
   setFilter(filter: ToolFilter | undefined): void;
   /** The server reports a change: the cached list is used until it is loaded again. */
   refresh(kind: ListKind): void;
   /** The server is connected: loads all lists, so that the first client need not wait. */
   reload(): void;
-  /** The server has disconnected. */
   clear(): void;
   /** Leaves no timer behind. */
   close(): void;

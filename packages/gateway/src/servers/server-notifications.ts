@@ -38,7 +38,6 @@ export interface ServerNotificationsOptions {
   readonly now?: () => number;
 }
 
-/** Creates the handler for notifications from one server. */
 export function createServerNotifications(
   options: ServerNotificationsOptions,
 ): (method: string, params: RpcObject, origin: Pick<MessageOrigin, "call">) => void {

@@ -68,7 +68,6 @@ export const finalizers: FinalizationRegistry<Stoppable> = new FinalizationRegis
   channel.stop("the application dropped the transport"),
 );
 
-/** The session manager of a transport. */
 export type SessionManager = NonNullable<Extract<ConnectTransportOptions, { httpVersion: "2" }>["sessionManager"]>;
 
 /** Other members of Connect's own session manager, some of them undocumented. Each may be missing. */

@@ -12,7 +12,6 @@ const modulePrototype = Module.prototype as unknown as { require: Require };
 let onLoaded: ((mainFile: string) => void) | undefined;
 let isWatching = false;
 
-/** The main files of all loaded copies. */
 export function loadedCopies(): string[] {
   return Object.keys(cache).filter((file) => mainFilePattern.test(file) && cache[file]?.loaded);
 }

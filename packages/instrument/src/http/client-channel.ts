@@ -60,7 +60,6 @@ export class ClientChannel implements ExchangeCounters {
     this.#exchanges -= 1;
   }
 
-  /** The subchannel of an address. */
   subchannelAt(address: string): ClientSubchannel {
     const known = this.#own.get(address);
     if (known !== undefined) return known;

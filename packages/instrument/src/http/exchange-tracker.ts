@@ -28,7 +28,6 @@ export interface ExchangeHolder {
   exchangeEnded(exchange: ExchangeTracker): void;
 }
 
-/** The counters of an exchange. */
 export interface ExchangeCounters extends ExchangeHolder {
   readonly isClient: boolean;
   readonly calls: readonly CallCounters[];
@@ -227,7 +226,6 @@ export class ExchangeTracker {
     else this.finish(this.#counters?.isClient ? this.#hasReceivedEnd : this.#hasSentEnd || this.#isFlushed);
   }
 
-  /** The exchange is over. */
   finish(isComplete: boolean): void {
     const counters = this.#counters;
     if (counters === undefined) return;

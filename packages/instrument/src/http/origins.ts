@@ -59,7 +59,6 @@ export class Origins<C extends ClientChannel> {
     channel.close(reason);
   }
 
-  /** Closes all channels. */
   close(reason: string): void {
     for (const origins of this.#byHost.values()) for (const { channel } of origins) channel.close(reason);
     this.#byHost.clear();

@@ -22,7 +22,6 @@ export function contentTypeOf(message: OutgoingMessage | undefined): unknown {
   return message?.getHeader("content-type") ?? match(serializedHeaders(message), /\r\ncontent-type: *([^\r]*)/i);
 }
 
-/** The shape of a request body. */
 export function outgoingRequestShape(message: OutgoingMessage | undefined): BodyShape {
   const { method, path } = message as Partial<ClientRequest>;
   // The headers of a GET request, the most common one, need not be read.
@@ -41,7 +40,6 @@ export function isConnectGetRequest(message: OutgoingMessage): boolean {
   return isConnectGet(method, path);
 }
 
-/** The status of a response. */
 export function statusOf(message: OutgoingMessage | undefined): number | undefined {
   return (message as ServerResponse | undefined)?.statusCode;
 }

@@ -95,7 +95,6 @@ class ServerEvents {
 
 const known = new WeakMap<ServerHandle, ServerEvents>();
 
-/** The events of a server's sessions. */
 function eventsOf(server: ServerHandle): ServerEvents {
   let events = known.get(server);
   if (events === undefined) {

@@ -18,7 +18,6 @@ export class SessionChannel {
     this.#connectivity = new Connectivity(handle);
   }
 
-  /** Whether it has no sessions. */
   get isIdle(): boolean {
     return this.#sessions.size === 0;
   }
@@ -60,7 +59,6 @@ export class SessionChannels {
     channel.add(session, target, true);
   }
 
-  /** Closes all channels. */
   close(reason: string): void {
     for (const channel of this.#byTarget.values()) channel.close(reason);
     this.#byTarget.clear();

@@ -2,7 +2,6 @@ import type { ClientHttp2Session } from "node:http2";
 import { parseUrl } from "@wirescope/channelz/internal";
 import { unixAddress } from "../sockets/addresses.js";
 
-/** The target of a session. */
 export interface SessionTarget {
   /** `http://host:port` or `https://host:port`, without a default port; or `unix:` and the path. */
   readonly target: string;
@@ -41,7 +40,6 @@ export function addressOfTarget(target: string): string {
   return url.port === "" ? `${url.hostname}:${url.protocol === "http:" ? 80 : 443}` : url.host;
 }
 
-/** The target of a Unix socket. */
 export function unixTarget(path: string): string {
   const address = unixAddress(path);
   return `unix:${"path" in address ? address.path : path}`;

@@ -16,7 +16,6 @@ export interface StreamCounters {
   readonly calls: readonly CallCounters[];
   readonly resets: EventCoalescer;
   readonly isClient: boolean;
-  /** Whether the server pushed the streams. */
   readonly arePushed: boolean;
   /** The number of streams in progress. */
   openStreams: number;

@@ -11,7 +11,6 @@ export type BodyShape = "grpc" | "grpc-web" | "connect-stream" | "unary" | "whol
 let lastType: unknown;
 let lastShape: BodyShape = "whole";
 
-/** The body shape for a content type. */
 export function bodyShapeOf(contentType: unknown): BodyShape {
   if (contentType === lastType) return lastShape;
   lastShape = readShape(contentType);

@@ -48,7 +48,6 @@ export interface CallCounters {
   callFailed(): void;
 }
 
-/** Counts how a call ended. */
 export function countOutcome(counters: CallCounters, isSuccess: boolean): void {
   if (isSuccess) counters.callSucceeded();
   else counters.callFailed();

@@ -36,7 +36,6 @@ export class ObservedSocket {
     if (this.#streamEnded()) this.handle.streamFailed();
   }
 
-  /** Ends it. */
   end(reason: string): void {
     if (this.isClosed) return;
     this.close(reason);

@@ -12,7 +12,6 @@ export const adminHeader = "wirescope-admin";
 
 const responseMs = 20_000;
 
-/** Which link to request. */
 export interface LinkRequest {
   /** The server to sign in to. Default: none, for a link to the page itself. */
   readonly server?: string | undefined;

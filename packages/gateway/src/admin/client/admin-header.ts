@@ -11,7 +11,6 @@ export interface AdminTokens {
   readonly adminToken?: string | undefined;
 }
 
-/** Sends the tokens with every request. */
 export function sendTokens({ token, adminToken }: AdminTokens): Interceptor {
   return (next) => (request) => {
     if (token !== undefined) request.header.set("authorization", `Bearer ${token}`);

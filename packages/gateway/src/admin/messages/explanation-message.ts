@@ -20,7 +20,6 @@ import {
 } from "../../gen/wirescope/v1/admin_pb.js";
 import { checkOutcomes, nameOf, transports } from "./enums.js";
 
-/** An explanation as a message. */
 export function explanationToMessage(explanation: Explanation): ExplanationMessage {
   const { server, type, isWell, causes, notes, steps, requirements, permissions = [] } = explanation;
   return create(ExplanationSchema, {
@@ -35,12 +34,10 @@ export function explanationToMessage(explanation: Explanation): ExplanationMessa
   });
 }
 
-/** A step as a message. */
 export function stepToMessage(step: Step): Check {
   return create(CheckSchema, checkInit(step.step, step));
 }
 
-/** The explanation that a message contains. */
 export function explanationFromMessage(message: ExplanationMessage): Explanation {
   const { server, transport, well, causes, notes, steps, requirements, permissions } = message;
   return {

@@ -64,7 +64,6 @@ export interface ServerReport {
   readonly failingSince?: number | undefined;
 }
 
-/** The server that a message describes. */
 export function serverFromMessage(message: Server): ServerReport {
   const { name, transport, state, serverName, serverVersion, protocolVersion, authentication, failure } = message;
   return {
@@ -143,7 +142,6 @@ export function timeOf<Name extends string>(
   return ms === undefined ? {} : ({ [name]: timestampFromMs(ms) } as { readonly [Key in Name]: Timestamp });
 }
 
-/** A failure as a message. */
 export function failureToMessage(
   error: ToolServerError,
   redact: (text: string) => string,

@@ -48,7 +48,6 @@ export function promptToMessage({ id, request }: ShownSignIn): SignInPrompt {
   });
 }
 
-/** A step of an OAuth flow as a message. */
 export function signInStepToMessage(step: OAuthStep): SignInStep {
   const { name, outcome, method = "", url = "", sent, status = 0, received, durationMs = 0, failure = "" } = step;
   return create(SignInStepSchema, {
@@ -68,7 +67,6 @@ function fieldsOf(fields: OAuthStepFields = {}): MessageInitShape<typeof SignInF
   return Object.entries(fields).map(([name, value]) => ({ name, value }));
 }
 
-/** The sign-in request that a message contains. */
 export function promptFromMessage(server: string, prompt: SignInPrompt): SignInRequest {
   const { issuer, scopes, newScopes, storage, way } = prompt;
   return {
@@ -104,7 +102,6 @@ const proofs = {
   nothing: SignOutProof_Outcome.NOTHING,
 } as const;
 
-/** The report of a sign-out, as a message. */
 export function signOutToMessage({ wiped, proof, problems, remaining }: SignOutReport): SignOutResponse {
   return create(SignOutResponseSchema, {
     wiped: wiped.map(({ issuer, accessToken, refreshToken }) => ({
@@ -123,7 +120,6 @@ export function signOutToMessage({ wiped, proof, problems, remaining }: SignOutR
   });
 }
 
-/** The report of a sign-out that a message contains. */
 export function signOutFromMessage(
   server: string,
   { wiped, proof, problems, remaining }: SignOutResponse,

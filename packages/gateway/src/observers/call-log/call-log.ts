@@ -30,7 +30,6 @@ export interface CallLog extends CallObserver {
   close(): void;
 }
 
-/** The bounds of the log. */
 export interface CallLogOptions extends CaptureOptions {
   /** How many ended calls are kept. Default 2000. */
   readonly maxCalls?: number | undefined;

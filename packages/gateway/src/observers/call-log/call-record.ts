@@ -8,7 +8,6 @@ import type { RecordedPhases } from "./recorded-phases.js";
 export const maxTextLength = 1024;
 
 // A class, because one is created for every call.
-/** One call in the log. */
 export class CallRecord {
   readonly number: number;
   /** When it started, in milliseconds since the epoch. */

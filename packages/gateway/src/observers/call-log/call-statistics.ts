@@ -9,7 +9,6 @@ export interface Figures {
   readonly p95Ms: number | undefined;
 }
 
-/** The figures of one server, or of all. */
 export interface ServerFigures extends Figures {
   readonly server: string;
   /** Oldest first. */

@@ -3,7 +3,6 @@ import type { GatewayEvents } from "../../events.js";
 
 /** Counts calls and refused requests, for Prometheus. */
 export interface Metrics extends CallObserver {
-  /** The current counts. */
   counts(): Counts;
   /** The text format of Prometheus, with these gauges. */
   render(gauges: readonly Gauge[]): string;

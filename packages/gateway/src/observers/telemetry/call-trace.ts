@@ -25,7 +25,6 @@ import { endSpan } from "./request-spans.js";
 import { contextOf, createRequestTrace, type RequestTraceOptions } from "./request-trace.js";
 import { createSpanParent, type SpanParent } from "./span-parent.js";
 
-/** The span and the duration of a call. */
 export interface CallTrace {
   /** Runs the call's handler, so that spans that are started in it are children of the call's span. */
   run<T>(work: () => T): T;
