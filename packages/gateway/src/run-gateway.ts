@@ -236,10 +236,10 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
       // New servers do not have the log level yet.
       setLogLevel();
     },
-    reconnect: servers.reconnect,
-    oauth: servers.oauth,
+    reconnect: async (server) => servers.find(server).reconnect(),
+    oauth: async (server) => servers.find(server).oauth(),
     async signIn(server, { confirmedOrigin, returnTo, onShown }) {
-      const session = await servers.oauth(server);
+      const session = await servers.find(server).oauth();
       if (session === undefined)
         throw new TypeError(`Server ${JSON.stringify(server)} does not use OAuth, so there is nothing to sign in to.`);
       await signIns.run(server, session, {
@@ -248,7 +248,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
         signal: stopping.signal,
         onShown: ({ request }) => onShown(request),
       });
-      await servers.reconnect(server);
+      await servers.find(server).reconnect();
     },
     serveStdio(input, output) {
       const client = serveStdio(parts, input, output);

@@ -70,9 +70,15 @@ export function createConfigurationReader(
   io: Io,
   { secrets, extra = {}, loginCommand, onNoSandbox, onOAuthNote }: ConfigurationReaderOptions,
 ): ConfigurationReader {
+  const openOAuth = async (): Promise<OAuthSettings> => ({
+    vault: await openVaultForServers(values.vault, io, secrets),
+    profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
+    allowInsecureLoopback: values["allow-insecure-loopback"],
+    loginCommand,
+  });
   let oauth: Promise<OAuthSettings> | undefined;
   const oauthOf = (isNeeded: boolean): Promise<OAuthSettings> => {
-    if (isNeeded) oauth ??= openOAuth(values, io, secrets, loginCommand);
+    if (isNeeded) oauth ??= openOAuth();
     return oauth ?? Promise.resolve({ vault: createMemoryVault() });
   };
   const notes = new Set<string>();
@@ -202,18 +208,4 @@ function problemsOf({ configuration, configurationPath = "" }: GatewayConfigurat
     problem: `${line}:${column}: ${message} ${fix}`,
     command,
   }));
-}
-
-async function openOAuth(
-  values: OptionValues<typeof upOptions>,
-  io: Io,
-  secrets: SecretRegistry,
-  loginCommand: (server: string) => string,
-): Promise<OAuthSettings> {
-  return {
-    vault: await openVaultForServers(values.vault, io, secrets),
-    profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
-    allowInsecureLoopback: values["allow-insecure-loopback"],
-    loginCommand,
-  };
 }

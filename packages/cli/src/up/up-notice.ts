@@ -59,24 +59,17 @@ export function printUpNotice(
   const links = printedLinks(io, access, gateway.url ?? "", commands);
   const title = isDemo ? "The gateway is running with demonstration servers." : "The gateway is running.";
   const token = tokenText(gateway, values, io, gatewayFile);
-  const content = { commands, title, ...links, more, token, isCapturing: values.capture };
   const { program } = commands;
   const next = [`${program} tree`, `${program} tools --endpoint`, `${program} channels`];
-  screen.printAll(upNotice(gateway, { ...content, next, ...withoutFile(gateway, values, io, gatewayFile) }, screen));
-}
-
-/** The parts of the notice that differ if other commands cannot find the gateway. */
-function withoutFile(
-  gateway: Gateway,
-  values: OptionValues<typeof upOptions>,
-  { stdout }: Io,
-  gatewayFile: string | undefined,
-): Partial<NoticeContent> {
-  if (gatewayFile !== undefined) return {};
-  const token = stdout.isTTY || values["print-token"] ? gateway.token : undefined;
-  const { page, next } = commandsWithoutFile(gateway, { token, tokenFile: values["token-file"] });
-  // At a terminal, the link to the page works.
-  return stdout.isTTY ? { next } : { next, page };
+  const content = { commands, title, ...links, more, token, isCapturing: values.capture, next };
+  if (gatewayFile === undefined) {
+    // Other commands cannot find the gateway. At a terminal, the link to the page works all the same.
+    const printable = io.stdout.isTTY || values["print-token"] ? gateway.token : undefined;
+    const without = commandsWithoutFile(gateway, { token: printable, tokenFile: values["token-file"] });
+    content.next = [...without.next];
+    if (!io.stdout.isTTY) content.page = without.page;
+  }
+  screen.printAll(upNotice(gateway, content, screen));
 }
 
 /** Others may read a pipe, a journal or a build log, so without a terminal the token is printed only with --print-token. */

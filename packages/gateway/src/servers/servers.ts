@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
-import type { OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
+import type { OAuthStep } from "@wirescope/tool-server/auth";
 import { type Entry, substituteEntry, variableUses } from "@wirescope/tool-server/config";
 import { faultOf, type Mutable, usesOAuth, variableValue } from "@wirescope/tool-server/internal";
 import type { GatewayConfiguration } from "./gateway-configuration.js";
@@ -21,10 +21,6 @@ export interface GatewayServers {
    * no more calls. It does not wait for their calls in flight.
    */
   reload(configurations: readonly GatewayConfiguration[], filters: Filters, settings: SettingsByServer): Promise<void>;
-  /** Connects a server at once. Rejects with SERVER_UNKNOWN. */
-  reconnect(name: string): Promise<void>;
-  /** To sign in and out by OAuth; undefined if the entry has its own credential. Rejects with SERVER_UNKNOWN. */
-  oauth(name: string): Promise<OAuthSession | undefined>;
   statuses(): readonly ServerStatus[];
   /** Closes all, including those that a reload replaced and that still have calls in flight. */
   close(): Promise<void>;
@@ -66,35 +62,13 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
   const silenceTimer = setInterval(cancelSilent, Math.min(1000, Math.max(10, limits.callIdleMs / 4)));
   silenceTimer.unref();
 
-  const create = (
-    entry: Entry,
-    configured: GatewayConfiguration,
-    filter: ToolFilter | undefined,
-    settings: ServerSettings | undefined,
-    before: GatewayServer | undefined,
-  ): GatewayServer =>
-    createGatewayServer({
-      ...options,
-      entry,
-      configured,
-      filter,
-      subscriptions: before?.subscriptions,
-      isUnprefixed: isUnprefixed || settings?.prefix === "never",
-      era: settings?.era ?? "auto",
-      onOAuthStep: (step) => options.onOAuthStep(entry.name, step),
-    });
-
   const retire = async (server: GatewayServer, why: DrainReason): Promise<void> => {
     draining.add(server);
     await server.drain(why).catch(() => {});
     draining.delete(server);
   };
 
-  const load = (
-    configurations: readonly GatewayConfiguration[],
-    filters: Filters,
-    settings: SettingsByServer,
-  ): void => {
+  const reload: GatewayServers["reload"] = async (configurations, filters, settings) => {
     if (isClosed) return;
     const next: LoadedServer[] = [];
     const added: string[] = [];
@@ -116,7 +90,17 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
         if (old === undefined) added.push(name);
         else if (old.digest !== digest || old.filter !== filter) changed.push(name);
         if (old?.digest !== digest) {
-          next.push({ server: create(entry, configured, given, own, old?.server), digest, filter });
+          const server = createGatewayServer({
+            ...options,
+            entry,
+            configured,
+            filter: given,
+            subscriptions: old?.server.subscriptions,
+            isUnprefixed: isUnprefixed || own?.prefix === "never",
+            era: own?.era ?? "auto",
+            onOAuthStep: (step) => options.onOAuthStep(name, step),
+          });
+          next.push({ server, digest, filter });
           continue;
         }
         next.push({ ...old, filter });
@@ -159,9 +143,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     all: [],
     named: (name) => byName.get(name),
     find,
-    reload: async (configurations, filters, settings) => load(configurations, filters, settings),
-    reconnect: async (name) => find(name).reconnect(),
-    oauth: async (name) => find(name).oauth(),
+    reload,
     statuses: () => servers.all.map((server) => server.status()),
     async close() {
       isClosed = true;
