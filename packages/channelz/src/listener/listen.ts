@@ -125,8 +125,7 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
   if (address.kind === "unix" && options.tls !== undefined) {
     throw new TypeError("tls and path exclude each other: a Unix socket is protected by its file mode.");
   }
-  if (!address.isLocal && checkToken === undefined && options.tls?.ca === undefined) throw exposed(address);
-  if (!address.isLocal && options.requiresTls === true && options.tls === undefined) throw unencrypted(address);
+  assertProtected(address, checkToken !== undefined, options);
 
   const stopping = new AbortController();
   const health = options.health ?? createHealth();
@@ -223,21 +222,20 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
   return listener;
 }
 
-function unencrypted(address: BindAddress): ChannelzError {
-  return new ChannelzError(
-    "LISTEN_EXPOSED",
-    `The token would be sent unencrypted to ${describeAddress(address)}. Set tls, or listen on 127.0.0.1 or a Unix socket path.`,
-  );
-}
-
-function describeAddress(address: BindAddress): string {
-  return address.kind === "tcp" ? address.host : "an abstract Unix socket";
-}
-
-function exposed(address: BindAddress): ChannelzError {
-  const where = describeAddress(address);
-  return new ChannelzError(
-    "LISTEN_EXPOSED",
-    `Other users or machines could read Channelz on ${where}. Set token or tokenFile, use mutual TLS (tls.ca), or listen on 127.0.0.1 or a Unix socket path.`,
-  );
+/** Throws LISTEN_EXPOSED if others can reach the address and nothing protects it. */
+function assertProtected(address: BindAddress, hasToken: boolean, { tls, requiresTls }: ListenOptions): void {
+  if (address.isLocal) return;
+  const where = address.kind === "tcp" ? address.host : "an abstract Unix socket";
+  if (!hasToken && tls?.ca === undefined) {
+    throw new ChannelzError(
+      "LISTEN_EXPOSED",
+      `Other users or machines could read Channelz on ${where}. Set token or tokenFile, use mutual TLS (tls.ca), or listen on 127.0.0.1 or a Unix socket path.`,
+    );
+  }
+  if (requiresTls === true && tls === undefined) {
+    throw new ChannelzError(
+      "LISTEN_EXPOSED",
+      `The token would be sent unencrypted to ${where}. Set tls, or listen on 127.0.0.1 or a Unix socket path.`,
+    );
+  }
 }

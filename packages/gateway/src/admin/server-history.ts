@@ -1,6 +1,7 @@
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { GatewayEvents } from "../events.js";
 import { type Server, ServerSchema } from "../gen/wirescope/v1/admin_pb.js";
+import { subscribeToServers } from "./watch-servers.js";
 
 /** The states of the servers in the last 15 minutes. */
 export interface ServerHistory {
@@ -70,13 +71,7 @@ export function createServerHistory(options: ServerHistoryOptions): ServerHistor
   const recordSoon = (): void => {
     timer ??= setTimeout(record, collectMs).unref();
   };
-  const unsubscribe = events.subscribe({
-    "server-state": recordSoon,
-    reloaded: recordSoon,
-    "list-changed": recordSoon,
-    omitted: recordSoon,
-    "sign-in-changed": recordSoon,
-  });
+  const unsubscribe = subscribeToServers(events, recordSoon);
   const sweep = setInterval(record, sweepMs).unref();
   record();
 

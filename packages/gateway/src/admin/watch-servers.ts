@@ -71,13 +71,7 @@ export function createChanges(events: Pick<GatewayEvents, "subscribe">): Changes
   };
   const start = (): void => {
     const sweep = setInterval(notify, sweepMs);
-    const unsubscribe = events.subscribe({
-      "server-state": notifySoon,
-      reloaded: notifySoon,
-      "list-changed": notifySoon,
-      omitted: notifySoon,
-      "sign-in-changed": notifySoon,
-    });
+    const unsubscribe = subscribeToServers(events, notifySoon);
     stop = () => {
       clearInterval(sweep);
       clearTimeout(timer);
@@ -99,4 +93,15 @@ export function createChanges(events: Pick<GatewayEvents, "subscribe">): Changes
       return listeners.size;
     },
   };
+}
+
+/** Calls the listener after each event that may change the message of a server. Returns an unsubscribe function. */
+export function subscribeToServers(events: Pick<GatewayEvents, "subscribe">, listener: () => void): () => void {
+  return events.subscribe({
+    "server-state": listener,
+    reloaded: listener,
+    "list-changed": listener,
+    omitted: listener,
+    "sign-in-changed": listener,
+  });
 }
