@@ -115,7 +115,7 @@ function collect(stream: ServerHttp2Stream, options: GrpcUnaryOptions, complete:
   });
 }
 
-/** The length that a frame's header announcedLength, if the first chunk contains the complete header. */
+/** The length that a frame's header announces, if the first chunk contains the complete header. */
 function announcedLength(chunk: Buffer, first: Buffer | undefined): number {
   return first === undefined && chunk.length >= frameHeaderBytes ? chunk.readUInt32BE(1) : 0;
 }

@@ -138,11 +138,11 @@ function columns({ palette }: Screen): Column<ServerStatus>[] {
       paint: (status) => statusPaint(status, palette),
     },
     { title: "TOOLS", align: "right", text: ({ tools }) => (tools === undefined ? "-" : String(tools)) },
-    { title: "AUTH", minWidth: 12, text: authOf },
+    {
+      title: "AUTH",
+      minWidth: 12,
+      text: (server) => authText(server, server.credential, server.authentication?.oauth?.isSignedIn),
+    },
     { title: "TARGET", minWidth: 12, text: ({ target }) => target ?? "-" },
   ];
-}
-
-function authOf(server: ServerStatus): string {
-  return authText(server, server.credential, server.authentication?.oauth?.isSignedIn);
 }

@@ -62,7 +62,8 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
   const { merged, dispatch, parked, onDefect } = options;
   const callOf = ({ request, envelope, account, headers }: StatelessRequest): StatelessCall => {
     const { id, method, params } = request;
-    const subject = subjectOf(request);
+    // A client cannot return with input for another subject.
+    const subject = JSON.stringify([method, params?.name ?? params?.uri ?? null]);
     const state = params?.requestState;
     if (typeof state !== "string" || !state.startsWith(parkedPrefix)) {
       const { capabilities, logLevel } = envelope;
@@ -185,9 +186,4 @@ function restoreState(params: RpcObject): RpcObject {
   const { requestState } = params;
   if (typeof requestState !== "string" || !requestState.startsWith(serverPrefix)) return params;
   return { ...params, requestState: requestState.slice(serverPrefix.length) };
-}
-
-/** Identifies the subject of a request, so that a client cannot return with input for another one. */
-function subjectOf({ method, params }: RpcRequest): string {
-  return JSON.stringify([method, params?.name ?? params?.uri ?? null]);
 }

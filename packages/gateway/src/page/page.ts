@@ -130,7 +130,8 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
   const sendFile = (request: EndpointRequest, response: EndpointResponse, assets: Assets, path: string): void => {
     const asset = assets.get(isViewPath(path) ? "/index.html" : path);
     if (asset === undefined) {
-      sendMessage(response, 404, assets.size > 0 ? "Page not found." : notBuilt());
+      const notBuilt = `This installation does not contain the page. Open the link that ${commandLine("page")} prints to see the status.`;
+      sendMessage(response, 404, assets.size > 0 ? "Page not found." : notBuilt);
       return;
     }
     const { bytes, headers } = encodingOf(asset, single(request.headers["accept-encoding"]));
@@ -185,10 +186,6 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
 }
 
 const readOnly = "This link is read-only. Open an administrator link to call tools.";
-
-function notBuilt(): string {
-  return `This installation does not contain the page. Open the link that ${commandLine("page")} prints to see the status.`;
-}
 
 function sendJson(response: EndpointResponse, status: number, body: object): void {
   const headers = {

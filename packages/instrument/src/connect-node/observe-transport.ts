@@ -41,7 +41,8 @@ export function observeTransport<O extends TransportOptions>(
   options: O,
   { name = "" }: ObserveTransportOptions = {},
 ): O {
-  const { counter, nodeOptions, stop } = isHttp1(options)
+  const isHttp1 = "httpVersion" in options && options.httpVersion === "1.1";
+  const { counter, nodeOptions, stop } = isHttp1
     ? observeHttp1(registry, options, name)
     : observeHttp2(registry, options, name);
   const observed = {
@@ -98,8 +99,4 @@ function ownedRequests(options: RequestOptions, channel: ClientChannel): Request
       return socket;
     },
   };
-}
-
-function isHttp1(options: TransportOptions): boolean {
-  return "httpVersion" in options && options.httpVersion === "1.1";
 }

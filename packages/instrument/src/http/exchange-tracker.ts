@@ -285,7 +285,7 @@ export class ExchangeTracker {
       return isOk({
         shape,
         httpStatus: incoming.statusCode,
-        grpcStatus: isPlain(shape) ? undefined : receivedGrpcStatus(incoming),
+        grpcStatus: isPlain(shape) ? undefined : (incoming.trailers["grpc-status"] ?? incoming.headers["grpc-status"]),
         envelopeStatus: this.#received.status,
       });
     }
@@ -304,10 +304,6 @@ export type WriteCallback = (error?: Error | null) => void;
 
 function isPlain(shape: BodyShape): boolean {
   return shape === "whole" || shape === "unary" || shape === "none";
-}
-
-function receivedGrpcStatus({ headers, trailers }: IncomingMessage): unknown {
-  return trailers["grpc-status"] ?? headers["grpc-status"];
 }
 
 function isAlive(socket: Socket | null): boolean {

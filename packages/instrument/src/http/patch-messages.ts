@@ -53,7 +53,7 @@ function patchOutgoing(prototype: OutgoingMethods): void {
     }
     const onWritten = typeof encoding === "function" ? (encoding as WriteCallback) : callback;
     const watched = observeWrite(tracker, chunk, encoding, onWritten) ?? onWritten;
-    return write.call(this, chunk, encodingOf(encoding), watched);
+    return write.call(this, chunk, typeof encoding === "function" ? null : encoding, watched);
   };
   prototype.end = function (chunk, encoding, callback) {
     const tracker = this[exchangeKey];
@@ -80,8 +80,4 @@ function patchIncoming(prototype: IncomingMethods): void {
     if (tracker !== undefined) observeReceived(tracker, this as unknown as IncomingMessage, chunk);
     return push.call(this, chunk, encoding);
   };
-}
-
-function encodingOf(encoding: unknown): unknown {
-  return typeof encoding === "function" ? null : encoding;
 }

@@ -50,7 +50,7 @@ export function patchConnect(): void {
 const reportSession = guardNode<Parameters<SessionListener>, void>((session, authority, options) => {
   const owner = sessionOwnerOf(options);
   if (owner !== undefined) owner.sessionOpened(session);
-  else if (!isCreatedByLibrary()) sessionListener?.(session, authority, options);
+  else if (depth === 0) sessionListener?.(session, authority, options);
 });
 
 /** The key of a session's owner in the options that it is created with. */
@@ -69,6 +69,7 @@ function sessionOwnerOf(options: unknown): SessionOwner | undefined {
     : undefined;
 }
 
+/** How many calls of `createForLibrary` are running. */
 let depth = 0;
 
 /** Runs a function that creates an HTTP/2 session or server for a library with its own instrument, which reports it instead. */
@@ -79,11 +80,6 @@ export function createForLibrary<T>(create: () => T): T {
   } finally {
     depth -= 1;
   }
-}
-
-/** Whether `createForLibrary` is running. */
-function isCreatedByLibrary(): boolean {
-  return depth > 0;
 }
 
 export type AnyHttp2Server = Http2Server | Http2SecureServer;
@@ -116,7 +112,7 @@ export function patchCreate(): void {
 function reporting<F extends (...args: never[]) => AnyHttp2Server>(create: F): F {
   const patched = (...args: unknown[]): AnyHttp2Server => {
     const server: AnyHttp2Server = Reflect.apply(create, http2, args);
-    if (!isCreatedByLibrary()) serverListener?.(server);
+    if (depth === 0) serverListener?.(server);
     return server;
   };
   return Object.defineProperties(patched, Object.getOwnPropertyDescriptors(create)) as unknown as F;

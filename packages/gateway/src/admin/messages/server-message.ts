@@ -4,7 +4,6 @@ import { ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-serve
 import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
 import {
-  type AuthenticationSchema,
   ConnectivityState,
   type Failure,
   type FailureSchema,
@@ -34,7 +33,13 @@ export function serverToMessage(status: ServerStatus, context: ServerMessageCont
     target: target ?? "",
     state: connectivityStates[state],
     ...(failure && { failure: failureInit(failure) }),
-    ...(authentication && { authentication: authenticationInit(authentication, context.isSigningIn) }),
+    ...(authentication && {
+      authentication: {
+        method: authMethods[authentication.kind],
+        summary: authentication.summary,
+        ...(authentication.oauth && { oauth: oauthInit(authentication.oauth, context.isSigningIn) }),
+      },
+    }),
     ...(tools !== undefined && { toolCount: tools }),
     channelId: BigInt(context.channelId ?? 0),
     serverName: server?.name ?? "",
@@ -105,13 +110,6 @@ function oauthFromMessage(message: OAuthState): OAuthDescription {
 function failureInit({ code, message, error, at, since }: ServerFailure): MessageInitShape<typeof FailureSchema> {
   const known = error === undefined ? { code: code ?? "", message } : failureToMessage(error, (text) => text);
   return { ...known, message, ...timeOf("time", at || undefined), ...timeOf("beginTime", since) };
-}
-
-function authenticationInit(
-  { kind, summary, oauth }: CredentialDescription,
-  isSigningIn: boolean,
-): MessageInitShape<typeof AuthenticationSchema> {
-  return { method: authMethods[kind], summary, ...(oauth && { oauth: oauthInit(oauth, isSigningIn) }) };
 }
 
 function oauthInit(oauth: OAuthDescription, signingIn: boolean): MessageInitShape<typeof OAuthStateSchema> {
