@@ -77,25 +77,26 @@ export function adHocServerOf(
 ): AdHocServer | undefined {
   const { header = [], env = [] } = values;
   const oauthWords = oauthOptions.flatMap((name) => [values[name] ?? []].flat().flatMap((each) => [`--${name}`, each]));
-  const given = oauthWords[0]?.slice(2);
+  /** An option that only a server with a url has. */
+  const urlOption = header.length > 0 ? "--header" : oauthWords[0];
   if (command !== undefined) {
     const [program, ...args] = command;
     if (program === undefined || program === "") throw new UsageError("A command is missing after --.");
     if (isServerUrl(first)) throw new UsageError("Give a url or a command after --, not both.");
-    assertNone("header", header, "a url");
-    if (given !== undefined) throw new UsageError(`--${given} requires a url.`);
-    const entry = { command: program, args, ...fields("env", env.map(parseVariable)) };
+    if (urlOption !== undefined) throw new UsageError(`${urlOption} requires a url.`);
+    const variables = env.length === 0 ? {} : { env: Object.fromEntries(env.map(parseVariable)) };
+    const entry = { command: program, args, ...variables };
     return { name: basename(program) || program, entry, options: env.flatMap((each) => ["--env", each]) };
   }
-  assertNone("env", env, "a command after --");
+  if (env.length > 0) throw new UsageError("--env requires a command after --.");
   if (!isServerUrl(first)) {
-    assertNone("header", header, "a url");
-    if (given !== undefined) throw new UsageError(`--${given} requires a url.`);
+    if (urlOption !== undefined) throw new UsageError(`${urlOption} requires a url.`);
     return undefined;
   }
   const url = parseUrl(first);
   if (url === undefined) throw new UsageError(`"${printableText(first)}" is not a valid url.`);
-  const entry = { url: first, ...fields("headers", header.map(parseHeader)), ...oauthOf(values) };
+  const headers = header.length === 0 ? {} : { headers: Object.fromEntries(header.map(parseHeader)) };
+  const entry = { url: first, ...headers, ...oauthOf(values) };
   return { name: first, entry, options: [...header.flatMap((each) => ["--header", each]), ...oauthWords] };
 }
 
@@ -127,10 +128,6 @@ function oauthOf(values: AdHocValues): { readonly oauth?: Readonly<Record<string
   };
 }
 
-function assertNone(option: string, given: readonly string[], what: string): void {
-  if (given.length > 0) throw new UsageError(`--${option} requires ${what}.`);
-}
-
 /** Accepts both `name: value` and `name=value`. */
 function parseHeader(text: string): readonly [string, string] {
   const match = /^([!#$%&'*+.^_`|~\w-]+)(?:\s*:\s*|=)(.*)$/s.exec(text);
@@ -144,13 +141,4 @@ function parseVariable(text: string): readonly [string, string] {
   if (match === null) throw new UsageError("--env must be NAME or NAME=value.");
   const [, name = "", value] = match;
   return [name, value ?? `\${${name}}`];
-}
-
-function fields<K extends string>(
-  key: K,
-  pairs: readonly (readonly [string, string])[],
-): { readonly [P in K]?: Readonly<Record<string, string>> } {
-  return (pairs.length === 0 ? {} : { [key]: Object.fromEntries(pairs) }) as {
-    readonly [P in K]?: Record<string, string>;
-  };
 }
