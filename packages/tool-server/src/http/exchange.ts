@@ -57,8 +57,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   readonly socketInfo: NetworkSocketInfo;
   /** Whether the request was written, so that it may have arrived. */
   wasWritten = false;
-  // Not counted for headers, whose size undici limits.
-  unproductiveReads: number = Number.NEGATIVE_INFINITY;
+  unproductiveBytes = 0;
 
   readonly #owner: ExchangeOwner;
   readonly #connection: HttpConnection;
@@ -85,6 +84,10 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
     this.socketInfo = connection.trackedSocket.info;
     connection.exchange = this;
     owner.signal?.addEventListener("abort", this.#onAbort);
+  }
+
+  get isPaused(): boolean {
+    return this.#controller?.paused === true;
   }
 
   get headers(): ResponseHeaders {
@@ -115,7 +118,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: RawHeaders): void {
-    this.unproductiveReads = 0;
+    this.unproductiveBytes = 0;
     if (status < 200) {
       this.#interim += 1;
       if (this.#interim > maxInterim) controller.abort(this.#tooMuchInterim());
@@ -127,7 +130,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
-    this.unproductiveReads = 0;
+    this.unproductiveBytes = 0;
     if (this.#onChunk !== undefined) {
       this.#hand(piece);
       if (this.#isReaderBusy) controller.pause();

@@ -239,8 +239,11 @@ describe("an endless response", () => {
   test.each([
     ["a header", "HTTP/1.1 200 OK\r\nX: ", "s3cr3t", "MESSAGE_TOO_LARGE"],
     ["headers", "HTTP/1.1 200 OK\r\n", "X: s3cr3t\r\n", "MESSAGE_TOO_LARGE"],
+    ["a reason phrase", "HTTP/1.1 200 ", "s3cr3t", "CONNECTION_LOST"],
+    ["empty lines before its headers", "", "\r\n", "CONNECTION_LOST"],
     ["informational responses", "", "HTTP/1.1 102 s3cr3t\r\n\r\n", "MESSAGE_TOO_LARGE"],
     ["chunk extensions", `${chunked}5`, ";s3cr3t", "CONNECTION_LOST"],
+    ["zeros in the size of a chunk", chunked, "0", "CONNECTION_LOST"],
     ["trailers", `${chunked}0\r\n`, "X: s3cr3t\r\n", "CONNECTION_LOST"],
     ["a body", "HTTP/1.1 200 OK\r\n\r\n", "s3cr3t", "MESSAGE_TOO_LARGE"],
     ["chunks", chunked, "6\r\ns3cr3t\r\n", "MESSAGE_TOO_LARGE"],
@@ -252,6 +255,53 @@ describe("an endless response", () => {
     expect(failure).toMatchObject({ code, details: { wasSent: true } });
     expect(JSON.stringify([failure.message, String(failure.cause)])).not.toContain("s3cr3t");
   });
+
+  test("reads less than 1 MiB of a chunk extension that does not end", async () => {
+    const server = await startResponding((socket) => pour(socket, `${chunked}1\r\nx\r\n1`, ";s3cr3t"));
+    const { http, published } = createCheckedClient([server]);
+    const response = await http.send(get(server.url));
+    expect(await failureOf(response.text(10))).toMatchObject({ code: "CONNECTION_LOST" });
+    expect(socketOf(response).bytesRead).toBeLessThan(1024 * 1024);
+    expect(published.reasons).toEqual(["The server violates HTTP."]);
+  });
+
+  test("reads a body with long chunk extensions if each is followed by a byte of the body", async () => {
+    const piece = `1;${"a".repeat(200 * 1024)}\r\nx\r\n`;
+    const server = await startResponding((socket) => socket.write(`${chunked}${piece.repeat(5)}0\r\n\r\n`));
+    const { http } = createCheckedClient([server]);
+    expect(await ask(http, get(server.url))).toBe("xxxxx");
+  });
+});
+
+test("keeps a connection on which many small pieces arrive while the reader of the body is busy", async () => {
+  const piece = "1\r\nx\r\n";
+  const count = 1000;
+  let client: Socket | undefined;
+  const server = await startResponding(async (socket) => {
+    socket.write(chunked + piece);
+    await vi.waitFor(() => expect(client).toBeDefined(), waiting);
+    for (let sent = 2; sent <= count; sent += 1) {
+      socket.write(piece);
+      // One after the other, so that each is read on its own.
+      while (client?.destroyed === false && client.bytesRead < chunked.length + sent * piece.length) await turn();
+    }
+    socket.write("0\r\n\r\n");
+    release?.();
+  });
+  const { http, published } = createCheckedClient([server]);
+  const response = await http.send(get(server.url));
+  let release: (() => void) | undefined;
+  let bytes = 0;
+  await response.read((chunk) => {
+    bytes += chunk.length;
+    if (release !== undefined) return undefined;
+    client = socketOf(response);
+    return new Promise<void>((resolve) => {
+      release = resolve;
+    });
+  });
+  expect(bytes).toBe(count);
+  expect(published.totals()).toMatchObject({ opened: 1, "stream-succeeded": 1 });
 });
 
 describe("a body in many pieces", () => {

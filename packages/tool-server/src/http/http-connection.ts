@@ -10,8 +10,11 @@ const maxHeaderSize = 16 * 1024;
 const maxIdleMs = 600_000;
 /** How much earlier than the server we close an idle connection, in milliseconds: a request written at the same moment is lost. */
 const closesEarlierMs = 500;
-/** How often bytes may arrive that are neither headers nor body, such as endless chunk extensions. */
-const maxUnproductiveReads = 256;
+/**
+ * How many bytes may arrive without completing headers or adding to the body, such as chunk extensions. Far more than headers need, because
+ * undici's limit does not count their separators.
+ */
+const maxUnproductiveBytes = 256 * 1024;
 
 /** A connection on which undici sends one HTTP/1.1 request at a time. */
 export interface HttpConnection {
@@ -26,8 +29,10 @@ export interface HttpConnection {
 interface ExchangeInProgress {
   /** Whether the request was written, so that it may have arrived. */
   readonly wasWritten: boolean;
-  /** How often bytes arrived since the last progress of the response. */
-  unproductiveReads: number;
+  /** How many bytes arrived since the last progress of the response. */
+  unproductiveBytes: number;
+  /** Whether bytes wait in the socket until the caller has read more. */
+  readonly isPaused: boolean;
   /** Cancels it: the caller is rejected with `reason`. */
   cancel(reason: unknown): void;
 }
@@ -63,13 +68,15 @@ export function createHttpConnection(
       queueMicrotask(() => {
         if (socket.destroyed) return callback(gone(), null);
         callback(null, socket);
-        // undici limits headers and trailers, but not chunk extensions. Prepended, because undici's own read resets the counter.
+        // undici limits headers and trailers, but not a reason phrase, the lines before a response, or chunk extensions. Prepended,
+        // because undici's own read resets the counter.
         socket.prependListener("readable", () => {
           const { exchange } = connection;
-          if (exchange === undefined) return;
-          exchange.unproductiveReads += 1;
-          if (exchange.unproductiveReads > maxUnproductiveReads)
+          if (exchange === undefined || exchange.isPaused) return;
+          // The new bytes do not count yet: they may contain more of the body.
+          if (exchange.unproductiveBytes > maxUnproductiveBytes)
             connection.trackedSocket.end("The server violates HTTP.");
+          exchange.unproductiveBytes += socket.readableLength;
         });
       }),
   });
