@@ -139,6 +139,46 @@ describe("a body", () => {
     }, waiting);
   });
 
+  test.each([
+    ["in chunks, at", false, 65_536, 1],
+    ["in chunks, one byte above", false, 65_537, 2],
+    ["with a length, at", true, 65_536, 1],
+    ["with a length, one byte above", true, 65_537, 2],
+  ])(
+    "reads a body that is not needed up to 64 KiB, so that the socket can be reused (%s the limit)",
+    async (_, hasLength, bytes, connections) => {
+      let sendBody: (() => void) | undefined;
+      const server = await startHostileServer((request, response) => {
+        if (request.url !== "/long") return response.end("x");
+        if (hasLength) response.setHeader("content-length", bytes);
+        response.flushHeaders();
+        sendBody = () => response.end(Buffer.alloc(bytes));
+        return undefined;
+      });
+      // With a clock that stands still, nothing times out.
+      const { http, published } = createTestClient({ clock: createFakeClock() });
+      const response = await http.send(get(new URL("/long", server.url)));
+      // Before the body arrives: one that was received is not read.
+      response.discard();
+      sendBody?.();
+      const end = connections === 1 ? "stream-succeeded" : "stream-failed";
+      await vi.waitFor(() => expect(published.totals()[end]).toBe(1), waiting);
+      expect(await (await http.send(get(server.url))).text(10)).toBe("x");
+      expect(server.connections).toBe(connections);
+    },
+  );
+
+  test("closes the socket at once if a body that is not needed declares more than 64 KiB", async () => {
+    const server = await startHostileServer((_, response) => {
+      response.setHeader("content-length", 65_537);
+      response.flushHeaders();
+    });
+    // With a clock that stands still, nothing times out.
+    const { http, published } = createTestClient({ clock: createFakeClock() });
+    (await http.send(get(server.url))).discard();
+    await vi.waitFor(() => expect(published.totals()).toMatchObject({ closed: 1, "stream-failed": 1 }), waiting);
+  });
+
   test("ends a body that is not needed and never ends", async () => {
     const server = await startHostileServer((_, response) => response.write("some"));
     const clock = createFakeClock();
