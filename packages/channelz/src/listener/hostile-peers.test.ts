@@ -189,6 +189,30 @@ test("keeps a health watcher and a reflection stream open beyond the time limit 
 });
 
 test.each([
+  ["none", 0],
+  ["some", 3],
+])(
+  "[CZ-D-LISTEN-1] ends a client stream when its time limit is reached, however many messages it sends (%s)",
+  async (_, count) => {
+    // The time limit of other bodies does not apply, and would never be reached here.
+    const listener = await start({ requestTimeoutMs: 600_000, idleTimeoutMs: 300 });
+    const session = await openSession(listener.url);
+    cleanups.push(() => session.destroy());
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+      "content-type": "application/grpc",
+    });
+    stream.on("error", () => {});
+    stream.resume();
+    for (let sent = 0; sent < count; sent++) stream.write(grpcFrame([0x3a, 0]));
+    await eventually(() => stream.closed);
+    expect(stream.rstCode).toBe(8);
+    expect(listener.stats()).toMatchObject({ requestsTimedOut: 1, requestsOpen: 0 });
+  },
+);
+
+test.each([
   ["that is no HTTP", Buffer.from("\x00\x01\x02 hello\r\n\r\n")],
   ["of random kind", Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 7919) % 251))],
   ["after a good preface", Buffer.concat([Buffer.from(preface), Buffer.alloc(200, 0xee)])],

@@ -1,3 +1,4 @@
+import type { Server } from "node:http";
 import { describe, expect, test } from "vitest";
 import { callHttp1, ok, post, startHeld } from "./http1-caller.test.helper.js";
 import { eventually } from "./raw-caller.test.helper.js";
@@ -121,6 +122,34 @@ describe("[CZ-D-LISTEN-1] a body that does not arrive in time", () => {
     await turns(5);
     due[0]?.end("first");
     expect(await allResponses()).toEqual([...ok("first"), { status: 408, body: "" }]);
+  });
+});
+
+describe("[CZ-D-LISTEN-1] a request that Node responds to itself", () => {
+  const unexpected = post("abc", "Expect: more\r\n").slice(0, -1);
+
+  test("closes and counts a connection whose client never completes such a request, after the response that is due before it", async () => {
+    const { listener, due } = await startHeld({
+      limits: { headersTimeoutMs: 100, requestTimeoutMs: 100, idleTimeoutMs: 100 },
+    });
+    const { allResponses } = await callHttp1(listener, post("hold") + unexpected);
+    await eventually(() => listener.stats().connectionsTimedOut === 1);
+    await eventually(() => due.length === 1);
+    due[0]?.end("first");
+    const responses = await allResponses();
+    expect(responses.slice(0, 2)).toEqual([...ok("first"), { status: 417, body: "" }]);
+    expect(responses.at(-1)).toEqual({ status: 408, body: "" });
+    await eventually(() => listener.stats().connectionsOpen === 0);
+    expect(listener.stats()).toMatchObject({ requestsStarted: 1, requestsTimedOut: 0, requestsOpen: 0 });
+  });
+
+  test("leaves each body at least the time of the limits, even if Node's default is shorter", async () => {
+    const limits = { headersTimeoutMs: 1000, requestTimeoutMs: 900_000, idleTimeoutMs: 800_000 };
+    const timeouts: number[] = [];
+    const observer = { onHttp1Server: (server: Server) => void timeouts.push(server.requestTimeout) };
+    await startHeld({ limits, observer });
+    await startHeld({ limits: { ...limits, idleTimeoutMs: 1_000_000 }, observer });
+    expect(timeouts).toEqual([901_000, 1_001_000]);
   });
 });
 
