@@ -29,9 +29,23 @@ const packageDirections = {
 /** Every row above this one. */
 const below = "below";
 
+/** What OAuth may import, and the order of its parts: each may import those before it. */
+const belowOAuth = ["causes", "secrets", "errors.ts", "diagnostics.ts", "http", "auth/vault", "auth/credentials"];
+const oauthOrder = [
+  "auth/oauth/requests/address-guard.ts",
+  "auth/oauth",
+  "auth/oauth/requests",
+  "auth/oauth/discovery",
+  "auth/oauth/clients",
+  "auth/oauth/tokens",
+  "auth/oauth/sign-in",
+  "auth/oauth/session",
+  "auth/oauth/identity",
+];
+
 /**
  * Which folders and top-level files of a package's src may import which others. The rows are ordered: each lists only rows above
- * it. A nested folder may have its own row ("auth/vault"). Top-level files without a row are shared by all, and import no folder.
+ * it. A nested folder or file may have its own row ("auth/vault"). Top-level files without a row are shared by all, and import no folder.
  * Tests may import anything.
  */
 const folderDirections = {
@@ -76,19 +90,9 @@ const folderDirections = {
     http: ["secrets", "process", "errors.ts", "diagnostics.ts", "config"],
     "auth/vault": ["secrets", "process", "errors.ts", "files"],
     "auth/credentials": ["causes", "secrets", "process", "errors.ts", "diagnostics.ts", "config"],
-    "auth/oauth": [
-      "causes",
-      "secrets",
-      "process",
-      "errors.ts",
-      "files",
-      "diagnostics.ts",
-      "http",
-      "auth/vault",
-      "auth/credentials",
-    ],
+    ...Object.fromEntries(oauthOrder.map((row, index) => [row, [...belowOAuth, ...oauthOrder.slice(0, index)]])),
     // Only its index.ts.
-    auth: ["causes", "auth/vault", "auth/credentials", "auth/oauth"],
+    auth: ["causes", "auth/vault", "auth/credentials", ...oauthOrder],
     "connection/rpc": ["errors.ts"],
     "connection/transports": below,
     connection: ["secrets", "process", "errors.ts", "diagnostics.ts", "connection/rpc", "connection/transports"],
@@ -96,6 +100,20 @@ const folderDirections = {
     "connection/bridge": below,
     "stored-inputs.ts": below,
     "load-tool-servers.ts": below,
+    "why/evidence.ts": below,
+    "why/explanation.ts": below,
+    // Collects evidence; the causes are found in the evidence alone.
+    "why/walk": below,
+    "why/rank": [
+      "secrets",
+      "process",
+      "causes",
+      "errors.ts",
+      "config",
+      "http",
+      "auth/oauth/discovery",
+      "why/evidence.ts",
+    ],
     why: below,
     "open-tool-servers.ts": below,
     "internal.ts": below,
@@ -110,7 +128,9 @@ const folderDirections = {
     callers: ["dispatch"],
     endpoint: ["servers", "dispatch", "callers"],
     listener: ["callers", "endpoint"],
-    admin: ["servers"],
+    "admin/client": [],
+    "admin/messages": ["servers"],
+    admin: ["servers", "admin/client", "admin/messages"],
     page: ["endpoint"],
     "gateway-options.ts": ["observers/telemetry", "servers", "dispatch", "endpoint", "listener", "admin", "page"],
     "gateway-observers.ts": [
@@ -412,11 +432,14 @@ function targetOf(path, specifier) {
   return candidates.find((each) => existsSync(join(root, each))) ?? target.replace(/\.js$/, ".ts");
 }
 
-/** The package that a file is in, and its row: its folder below src, or the nested folder if that has its own row. */
+/** The package that a file is in, and its row: the closest folder that has one, or its own; otherwise its folder below src. */
 function partOf(path) {
-  const [, name, folder, inner] = /^packages\/([^/]+)\/src\/([^/]+)(?:\/([^/]+)\/)?/.exec(path) ?? [];
-  const nested = `${folder}/${inner}`;
-  return [name, folderDirections[name]?.[nested] === undefined ? folder : nested];
+  const [, name, inner] = /^packages\/([^/]+)\/src\/(.+)$/.exec(path) ?? [];
+  if (name === undefined) return [];
+  const [folder] = inner.split("/");
+  let part = inner;
+  while (part !== folder && folderDirections[name]?.[part] === undefined) part = part.slice(0, part.lastIndexOf("/"));
+  return [name, part];
 }
 
 function titleOf(part) {
