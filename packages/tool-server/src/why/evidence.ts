@@ -101,6 +101,12 @@ export interface CertificateEvidence {
   readonly validTo: string;
 }
 
+/** A certificate, in a line. */
+export function describeCertificate(certificate: CertificateEvidence): string {
+  const { names, subject, issuer, validFrom, validTo } = certificate;
+  return `The certificate is for ${names || subject}, signed by ${issuer}, valid from ${validFrom} until ${validTo}.`;
+}
+
 /** The result of connecting and listing the tools. */
 export interface AttemptEvidence {
   readonly credential: CredentialKind;

@@ -2,14 +2,14 @@ import { describeResponse } from "../causes/refusal-evidence.js";
 import type { CredentialKind } from "../connection-info.js";
 import { isoTime } from "../duration.js";
 import { significantLines } from "../process/process-outcome.js";
-import type {
-  AttemptEvidence,
-  CertificateEvidence,
-  ClientEvidence,
-  NetworkEvidence,
-  OAuthEvidence,
-  ServerEvidence,
-  WalkEvidence,
+import {
+  type AttemptEvidence,
+  type ClientEvidence,
+  describeCertificate,
+  type NetworkEvidence,
+  type OAuthEvidence,
+  type ServerEvidence,
+  type WalkEvidence,
 } from "./evidence.js";
 import type { CheckOutcome, Step, StepName } from "./explanation.js";
 
@@ -123,12 +123,6 @@ function describeStage(stage: (typeof stages)[number], network: NetworkEvidence)
     case "tls":
       return connected?.tls === undefined ? undefined : `${connected.tls}.`;
   }
-}
-
-/** A certificate, in a line. */
-export function describeCertificate(certificate: CertificateEvidence): string {
-  const { names, subject, issuer, validFrom, validTo } = certificate;
-  return `The certificate is for ${names || subject}, signed by ${issuer}, valid from ${validFrom} until ${validTo}.`;
 }
 
 function signInStep(oauth: OAuthEvidence | undefined): Step[] {

@@ -2,8 +2,13 @@ import type { Cause, CauseCode, Fix } from "../../causes/cause-table.js";
 import { fixByBridge, fixByCommand, fixField, fixVariable } from "../../causes/fixes.js";
 import { commandLine } from "../../command-line.js";
 import { isClientCertificateAlert } from "../../http/http-failure.js";
-import type { CertificateEvidence, NetworkEvidence, NetworkFailure, WalkEvidence } from "../evidence.js";
-import { describeCertificate } from "../steps.js";
+import {
+  type CertificateEvidence,
+  describeCertificate,
+  type NetworkEvidence,
+  type NetworkFailure,
+  type WalkEvidence,
+} from "../evidence.js";
 
 /** Why the host cannot be reached: settings, proxy, name, connection, TLS. */
 export function networkCauses(seen: WalkEvidence): Cause[] {
