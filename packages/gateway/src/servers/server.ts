@@ -140,7 +140,9 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   const { name } = entry;
   const calls = createServerCalls({ server: name, limits, clock });
   let connection: Connection | undefined;
+  /** The last attempt to open the entry, and whether it is in progress. */
   let opening: Promise<OpenedToolServer> | undefined;
+  let isOpening = false;
   let failure: ServerFailure | undefined;
   let isSettled = false;
   /** Whether it only waits for its calls in flight. */
@@ -164,16 +166,19 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     },
   };
 
-  const open = (): Promise<OpenedToolServer> => {
+  /** Opens the entry once; if that failed, again after a pause, unless that is skipped. */
+  const open = (skipsPause = false): Promise<OpenedToolServer> => {
     if (isClosed) {
       const problem = `Server ${JSON.stringify(name)} is closed: it was removed from the configuration, or the gateway is shutting down.`;
       const parts = { problem, advice: "" };
       return Promise.reject(new ToolServerError("CONNECTION_CLOSED", parts));
     }
-    const mayOpenAgain = failure !== undefined && connection === undefined && clock.now() - failure.at >= openPauseMs;
-    if (opening !== undefined && !mayOpenAgain) return opening;
+    const hasPaused = failure !== undefined && (skipsPause || clock.now() - failure.at >= openPauseMs);
+    if (opening !== undefined && (isOpening || connection !== undefined || !hasPaused)) return opening;
+    isOpening = true;
     opening = openEntry(settings, entry).then(
       (opened) => {
+        isOpening = false;
         connection = opened.connection;
         failure = undefined;
         // Another connection may have this name by now, and its states are the ones to report.
@@ -187,6 +192,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         return opened;
       },
       (error: unknown) => {
+        isOpening = false;
         isSettled = true;
         const message = error instanceof Error ? error.message : String(error);
         const known = ToolServerError.is(error) ? error : undefined;
@@ -307,8 +313,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     redact: (text) => (connection ?? secrets).redact(text),
     oauth: async () => (await open()).oauth,
     async reconnect() {
-      if (connection === undefined) failure = failure && { ...failure, at: 0 };
-      const opened = connection ?? (await open().catch(() => undefined))?.connection;
+      const opened = connection ?? (await open(true).catch(() => undefined))?.connection;
       if (opened !== undefined && opened.state !== "READY") await opened.connect().catch(() => {});
       else if (failure !== undefined) await lists.tools.get();
     },
