@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { CallPhases } from "../call-phases.js";
 import { failureOf } from "../failure-of.test.helper.js";
 import { createFakeClock } from "../fake-clock.test.helper.js";
 import { waiting } from "../waiting.test.helper.js";
@@ -130,6 +131,44 @@ describe("a caller that cancels", () => {
     for (let round = 0; round < 3; round += 1) await (await http.send(get(server.url, { signal }))).text(10);
     await failureOf(http.send(get(new URL("/broken", server.url), { signal })));
     expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+
+  test("rejects with the caller's own reason while a request is sent again, and reports what both attempts waited for", async () => {
+    const server = await startHostileServer((request) => request.socket.destroy());
+    const { http, published } = createTestClient();
+    const controller = new AbortController();
+    const reason = new RangeError("enough");
+    const phases: string[] = [];
+    const observer: CallPhases = {
+      begin(phase) {
+        phases.push(phase);
+        if (phases.filter((name) => name === "connecting").length === 2) controller.abort(reason);
+      },
+      end() {},
+      retry: () => void phases.push("retry"),
+    };
+    const { signal } = controller;
+    const sent = http.send(get(server.url, { isSafe: true, signal, phases: observer }));
+    await expect(sent).rejects.toBe(reason);
+    expect(phases.filter((phase) => phase !== "lookup" && phase !== "tcp")).toEqual([
+      ...["connecting", "request", "server"],
+      ...["retry", "connecting"],
+    ]);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+    expect(server.requests).toHaveLength(1);
+    expect(published.totals()).toMatchObject({ opened: 1, "stream-started": 1, "stream-failed": 1 });
+  });
+
+  test("rejects with the reason that came first if the client closes and the caller cancels", async () => {
+    const server = await startHostileServer(() => {});
+    const { http } = createTestClient();
+    const controller = new AbortController();
+    const sent = failureOf(http.send(get(server.url, { signal: controller.signal })));
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1), waiting);
+    const closed = http.close();
+    controller.abort(new RangeError("too late"));
+    expect(await sent).toMatchObject({ code: "CONNECTION_CLOSED", details: { wasSent: true } });
+    await closed;
   });
 
   test("sends nothing if the caller cancels on a pooled socket at the moment of sending", async () => {

@@ -1,15 +1,14 @@
 import { setMaxListeners } from "node:events";
 import type { LookupFunction, Socket } from "node:net";
 import type { CallPhases } from "../call-phases.js";
-import type { Cancellation } from "../cancellation.js";
 import { type Clock, systemClock } from "../clock.js";
 import type { TransportInfo } from "../connection-info.js";
 import { channels, publish } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { hostOf, portOf } from "../url.js";
-import { type AttemptHost, attemptRequest, createRequestPreparer } from "./attempt-request.js";
 import { type ConnectSettings, connectSocket, nameOf } from "./connect-socket.js";
+import { Exchange, type ExchangeContext } from "./exchange.js";
 import type { HttpClient, HttpRequest, HttpResponse, SocketOptions } from "./http-client.js";
 import {
   createHttpConnection,
@@ -18,6 +17,7 @@ import {
   type TrackedSocket,
   trackSocket,
 } from "./http-connection.js";
+import { createRequestPreparer } from "./prepare-request.js";
 import { proxyFor } from "./proxy.js";
 import { createSocketPool } from "./socket-pool.js";
 import { createTlsContexts, type TlsContexts, type TlsSettings } from "./tls-settings.js";
@@ -84,18 +84,13 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     throw closed;
   };
 
-  const connect = async (
-    request: HttpRequest,
-    origin: string,
-    signal: Cancellation | undefined,
-    slot: { release(): void },
-  ): Promise<HttpConnection> => {
+  const connect = async (request: HttpRequest, origin: string, slot: { release(): void }): Promise<HttpConnection> => {
     const { url } = request;
     const owner = transport();
     try {
       // First, because an unhandled error of a connected socket would end the process.
       const client = await loadClient();
-      const socket = await reach(url, { ...request, signal });
+      const socket = await reach(url, request);
       const options = { origin, remoteName: remoteNameOf(url), transport: owner, redact, idleMs };
       const connection = createHttpConnection(client, socket, options);
       pool.add(connection);
@@ -106,36 +101,68 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     }
   };
 
-  const host: AttemptHost = {
-    clock,
-    redact,
-    defaultPeer,
-    prepare: createRequestPreparer(),
-    async open(request, origin, signal) {
-      // Sign-in requests and responses to the server must not wait for calls that depend on them.
-      const usesReserve = request.usesReserve === true || request.peer !== undefined;
-      for (;;) {
-        const slot = pool.claim(origin, usesReserve);
-        if (slot !== undefined) return connect(request, origin, signal, slot);
-        request.phases?.begin("queued");
-        await pool.waitForSlot(origin, [signal, life.signal]);
-        request.phases?.end("queued");
-        const idle = host.take(request, origin);
-        if (idle !== undefined) return idle;
-      }
-    },
-    giveBack: pool.giveBack,
-    take({ url, isAddressAllowed }, origin) {
-      const socket = pool.take(origin, transport());
-      if (socket === undefined || isAddressAllowed === undefined || settings.proxyFor(url) !== undefined) return socket;
-      // It may have been opened for a request with fewer restrictions.
-      const { remoteAddress = "" } = socket.trackedSocket.info.socket;
-      if (isAddressAllowed(remoteAddress, hostOf(url.hostname))) return socket;
-      pool.giveBack(socket);
-      return undefined;
-    },
+  /** Takes an idle connection that the request may use. */
+  const takeIdle = ({ url, isAddressAllowed }: HttpRequest, origin: string): HttpConnection | undefined => {
+    const idle = pool.take(origin, transport());
+    if (idle === undefined || isAddressAllowed === undefined || settings.proxyFor(url) !== undefined) return idle;
+    // It may have been opened for a request with fewer restrictions.
+    const { remoteAddress = "" } = idle.trackedSocket.info.socket;
+    if (isAddressAllowed(remoteAddress, hostOf(url.hostname))) return idle;
+    pool.giveBack(idle);
+    return undefined;
   };
-  const attemptWithin = async (headersTimeoutMs: number, request: HttpRequest): Promise<HttpResponse> => {
+
+  /** Opens a new connection; at the limit, waits for one to become idle. */
+  const open = async (request: HttpRequest, origin: string): Promise<HttpConnection> => {
+    // Sign-in requests and responses to the server must not wait for calls that depend on them.
+    const usesReserve = request.usesReserve === true || request.peer !== undefined;
+    for (;;) {
+      const slot = pool.claim(origin, usesReserve);
+      if (slot !== undefined) return connect(request, origin, slot);
+      request.phases?.begin("queued");
+      await pool.waitForSlot(origin, [request.signal, life.signal]);
+      request.phases?.end("queued");
+      const idle = takeIdle(request, origin);
+      if (idle !== undefined) return idle;
+    }
+  };
+
+  const prepare = createRequestPreparer();
+  const exchangeContext: ExchangeContext = { clock, pool, defaultPeer, redact };
+
+  /**
+   * Sends a request on an idle or a new connection, and once more on a new one if the first was dead and repeating is safe.
+   * Resolves with the response when its headers are received.
+   */
+  const sendRequest = async (request: HttpRequest): Promise<HttpResponse> => {
+    const { signal, phases, isSafe = false } = request;
+    const target = prepare(request);
+    let connection = takeIdle(request, target.origin);
+    for (let isLast = false; ; isLast = true) {
+      if (connection === undefined) {
+        phases?.begin("connecting");
+        connection = await open(request, target.origin);
+        phases?.end("connecting", connection.trackedSocket.info);
+      }
+      if (signal?.aborted) {
+        connection.trackedSocket.end("The request it was opened for was cancelled.");
+        throw signal.reason;
+      }
+      const exchange = new Exchange(connection, request, target, exchangeContext);
+      try {
+        return await exchange.start();
+      } catch (failure) {
+        const isRepeatable = !exchange.wasWritten || isSafe;
+        if (isLast || !isRepeatable || !ToolServerError.is(failure, "CONNECTION_LOST")) throw failure;
+        // The reason of a cancellation may have the same code.
+        signal?.throwIfAborted();
+        phases?.retry(failure.message);
+        connection = undefined;
+      }
+    }
+  };
+
+  const sendWithin = async (headersTimeoutMs: number, request: HttpRequest): Promise<HttpResponse> => {
     const { signal, peer = defaultPeer, url } = request;
     const limit = new AbortController();
     const cancel = clock.after(headersTimeoutMs, () => limit.abort(tooSlow(peer, url, headersTimeoutMs)));
@@ -144,7 +171,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     // A signal of our own belongs to this request only, so its listener needs no removal.
     else signal?.addEventListener("abort", () => limit.abort(signal.reason));
     try {
-      return await attemptRequest(host, request, joined);
+      return await sendRequest({ ...request, signal: joined });
     } finally {
       cancel();
     }
@@ -155,9 +182,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       const { signal, headersTimeoutMs } = request;
       if (closed !== undefined) return Promise.reject(closed);
       if (signal?.aborted) return Promise.reject(signal.reason);
-      return headersTimeoutMs === undefined
-        ? attemptRequest(host, request, signal)
-        : attemptWithin(headersTimeoutMs, request);
+      return headersTimeoutMs === undefined ? sendRequest(request) : sendWithin(headersTimeoutMs, request);
     },
     async openSocket(url, socketOptions = {}) {
       if (closed !== undefined) throw closed;

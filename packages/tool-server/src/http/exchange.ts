@@ -1,13 +1,14 @@
 import type { Dispatcher } from "undici";
-import type { Cancellation } from "../cancellation.js";
 import type { Clock } from "../clock.js";
 import type { NetworkSocketInfo } from "../connection-info.js";
 import { publisherOf } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
 import { BytePieces } from "./byte-pieces.js";
-import type { HttpResponse, ResponseHeaders } from "./http-client.js";
+import type { HttpRequest, HttpResponse, ResponseHeaders } from "./http-client.js";
 import type { HttpConnection } from "./http-connection.js";
 import { type BrokenExchange, capitalized, exchangeFailure } from "./http-failure.js";
+import type { RequestTarget } from "./prepare-request.js";
+import type { SocketPool } from "./socket-pool.js";
 
 /** How much of an unread body is buffered, in bytes; then the socket is paused. */
 const unreadBytes = 64 * 1024;
@@ -27,23 +28,15 @@ const [streamStarted, streamSucceeded, streamFailed] = [
   publisherOf("socket:stream-failed"),
 ];
 
-/** The request that an exchange belongs to. */
-export interface ExchangeOwner {
-  /** The peer's name for messages. */
-  readonly peer: string;
-  readonly host: string;
+/** What all exchanges of one client share. */
+export interface ExchangeContext {
   readonly clock: Clock;
-  /** Cancels the exchange, until the end of the body. */
-  readonly signal: Cancellation | undefined;
+  /** Gets the connection back once the whole response was received. */
+  readonly pool: Pick<SocketPool, "giveBack">;
+  /** The peer of requests that name none. */
+  readonly defaultPeer: string;
   /** Redacts secrets in messages. */
-  redact(text: string): string;
-  /** The request is written. */
-  onWritten(socketInfo: NetworkSocketInfo): void;
-  /** Either this is called once, when the headers are received, or `onHeadersFailure` with the original error. */
-  onHeaders(response: HttpResponse): void;
-  onHeadersFailure(exchange: Exchange, error: unknown): void;
-  /** The whole response was received. undici closes the connection right after this if it cannot be used again. */
-  onComplete(connection: HttpConnection): void;
+  readonly redact: (text: string) => string;
 }
 
 type RawHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -59,8 +52,12 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   wasWritten = false;
   unproductiveBytes = 0;
 
-  readonly #owner: ExchangeOwner;
   readonly #connection: HttpConnection;
+  readonly #request: HttpRequest;
+  readonly #target: RequestTarget;
+  readonly #context: ExchangeContext;
+  #resolveHeaders: ((response: HttpResponse) => void) | undefined;
+  #rejectHeaders: ((error: unknown) => void) | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #cancelled: { readonly reason: unknown } | undefined;
   /** As undici passes them; undefined until the response starts. */
@@ -76,14 +73,18 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   #rejectBody: ((error: unknown) => void) | undefined;
   #isReaderBusy = false;
   #isConsumed = false;
-  readonly #onAbort = (): void => this.cancel(this.#owner.signal?.reason);
+  readonly #onAbort = (): void => this.cancel(this.#request.signal?.reason);
 
-  constructor(owner: ExchangeOwner, connection: HttpConnection) {
-    this.#owner = owner;
+  constructor(connection: HttpConnection, request: HttpRequest, target: RequestTarget, context: ExchangeContext) {
     this.#connection = connection;
+    this.#request = request;
+    this.#target = target;
+    this.#context = context;
     this.socketInfo = connection.trackedSocket.info;
-    connection.exchange = this;
-    owner.signal?.addEventListener("abort", this.#onAbort);
+  }
+
+  get #peer(): string {
+    return this.#request.peer ?? this.#context.defaultPeer;
   }
 
   get isPaused(): boolean {
@@ -97,6 +98,23 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
 
   get contentType(): string {
     return textOfHeader(this.#received?.["content-type"]);
+  }
+
+  /**
+   * Sends the request. Resolves with this response when its headers are received, and rejects if they never are: with a
+   * failure, or with the signal's reason.
+   */
+  start(): Promise<HttpResponse> {
+    return new Promise((resolve, reject) => {
+      this.#resolveHeaders = resolve;
+      this.#rejectHeaders = reject;
+      const { method, headers, body = null, phases, signal } = this.#request;
+      phases?.begin("request", this.socketInfo);
+      this.#connection.exchange = this;
+      // Until the end of the body.
+      signal?.addEventListener("abort", this.#onAbort);
+      this.#connection.client.dispatch({ method, path: this.#target.path, headers, body }, this);
+    });
   }
 
   /** Cancels it at any moment: the caller is rejected with `reason`. */
@@ -114,7 +132,8 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
     this.#controller = controller;
     this.wasWritten = true;
     streamStarted(this.socketInfo);
-    this.#owner.onWritten(this.socketInfo);
+    this.#request.phases?.begin("server", this.socketInfo);
+    this.#request.onWritten?.(this.socketInfo);
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: RawHeaders): void {
@@ -126,7 +145,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
     }
     this.status = status;
     this.#received = headers;
-    this.#owner.onHeaders(this);
+    this.#resolveHeaders?.(this);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
@@ -144,13 +163,14 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     streamSucceeded(this.socketInfo);
     this.#end();
-    this.#owner.onComplete(this.#connection);
+    // Now: undici closes the connection right after this if it cannot be used again.
+    this.#context.pool.giveBack(this.#connection);
     if (!this.#isReaderBusy) this.#resolveBody?.();
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
     if (this.wasWritten && !this.#isOver) streamFailed(this.socketInfo);
-    if (this.#cancelled !== undefined && !this.wasWritten) this.#owner.onComplete(this.#connection);
+    if (this.#cancelled !== undefined && !this.wasWritten) this.#context.pool.giveBack(this.#connection);
     this.#fail(this.#cancelled === undefined ? error : this.#cancelled.reason);
   }
 
@@ -192,7 +212,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
     }
     const enough = (): void => this.cancel(new Error("The rest of the response is discarded."));
     let bytes = 0;
-    const cancel = this.#owner.clock.after(discardMs, enough);
+    const cancel = this.#context.clock.after(discardMs, enough);
     this.read((chunk) => {
       bytes += chunk.length;
       if (bytes > discardBytes) enough();
@@ -251,30 +271,29 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
 
   #fail(error: unknown): void {
     if (this.#isOver) return;
-    const isOurs = this.#cancelled !== undefined;
-    const hasHeaders = this.#received !== undefined;
-    this.#failure = { error: isOurs || !hasHeaders ? error : this.failureOf(error) };
+    const failure = this.#cancelled === undefined ? this.#failureOf(error) : error;
+    this.#failure = { error: failure };
     this.#end();
-    if (!hasHeaders) this.#owner.onHeadersFailure(this, error);
-    else if (!this.#isReaderBusy && this.#unread.length === 0) this.#rejectBody?.(this.#failure.error);
+    const { signal } = this.#request;
+    if (this.#received === undefined) this.#rejectHeaders?.(signal?.aborted ? signal.reason : failure);
+    else if (!this.#isReaderBusy && this.#unread.length === 0) this.#rejectBody?.(failure);
   }
 
   #end(): void {
     this.#isOver = true;
     this.#connection.exchange = undefined;
-    this.#owner.signal?.removeEventListener("abort", this.#onAbort);
+    this.#request.signal?.removeEventListener("abort", this.#onAbort);
   }
 
   /** Converts an error that broke this exchange. */
-  failureOf(error: unknown): Error {
-    const { peer, host } = this.#owner;
+  #failureOf(error: unknown): Error {
     const broken: BrokenExchange = {
-      peer,
-      host,
+      peer: this.#peer,
+      host: this.#target.host,
       remoteName: this.socketInfo.remoteName,
       wasWritten: this.wasWritten,
       hasHeaders: this.#received !== undefined,
-      redact: (text) => this.#owner.redact(text),
+      redact: this.#context.redact,
     };
     // undici reports the last error of a socket; the first says more. A used connection may end at any time, for any reason.
     const { trackedSocket, wasUsed } = this.#connection;
@@ -290,14 +309,13 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   }
 
   #tooMuchInterim(): ToolServerError {
-    const problem = `${capitalized(this.#owner.peer)} (${this.socketInfo.remoteName}) sent more than ${maxInterim} interim responses and no final one.`;
+    const problem = `${capitalized(this.#peer)} (${this.socketInfo.remoteName}) sent more than ${maxInterim} interim responses and no final one.`;
     const parts = { problem, advice: "Check the server." };
     return new ToolServerError("MESSAGE_TOO_LARGE", parts, { details: { wasSent: true } });
   }
 
   #tooLarge(limitBytes: number): ToolServerError {
-    const { peer } = this.#owner;
-    const problem = `The response from ${peer} (${this.socketInfo.remoteName}) is larger than ${limitBytes} bytes.`;
+    const problem = `The response from ${this.#peer} (${this.socketInfo.remoteName}) is larger than ${limitBytes} bytes.`;
     const parts = { problem, advice: "Request less, or raise the limit." };
     return new ToolServerError("MESSAGE_TOO_LARGE", parts, { details: { status: this.status, wasSent: true } });
   }

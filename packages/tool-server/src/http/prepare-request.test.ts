@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { assertSendable, createRequestPreparer } from "./attempt-request.js";
 import { startHostileServer } from "./hostile-http-server.test.helper.js";
 import { createTestClient, get, post } from "./http-client.test.helper.js";
+import { assertSendable, createRequestPreparer } from "./prepare-request.js";
 
 const check = (headers: Record<string, string>, host = "a.test", path = "/"): void =>
   assertSendable(headers, host, path);
