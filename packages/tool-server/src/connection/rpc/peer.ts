@@ -2,6 +2,7 @@ import type { CallPhases } from "../../call-phases.js";
 import type { Cancellation } from "../../cancellation.js";
 import { InFlightMap } from "../../in-flight.js";
 import type { Call } from "./call.js";
+import { type ClientQueue, createClientQueue } from "./client-queue.js";
 import type { RequestId, RpcMessage, RpcNotification, RpcObject, RpcRequest, RpcResponse } from "./json-rpc.js";
 import { RpcError, rpcCodes } from "./json-rpc.js";
 
@@ -57,6 +58,7 @@ export class Peer<Transport extends MessageTransport> {
   #lastId = 0;
   /** The transport for the SDK's client: its requests get ids of this peer, and it receives what concerns it. */
   readonly clientTransport: Transport;
+  readonly #clientQueue: ClientQueue;
 
   /** `onIncoming` is called with each server request and notification, before the SDK's client receives it. */
   constructor(transport: Transport, onIncoming: (message: RpcRequest | RpcNotification, call: RelatedCall) => void) {
@@ -68,6 +70,7 @@ export class Peer<Transport extends MessageTransport> {
       onclose: undefined,
       onerror: undefined,
     });
+    this.#clientQueue = createClientQueue(this.clientTransport);
     transport.onmessage = (message, extra) => this.#receive(message, extra?.relatedRequestId);
     transport.onerror = (error) => this.clientTransport.onerror?.(error);
     transport.onrequestfailed = (id, error) => this.#fail(id, error);
@@ -135,7 +138,7 @@ export class Peer<Transport extends MessageTransport> {
         return;
       }
       this.#onIncoming(message, this.#relatedCall(relatedId));
-      this.#passToClient(message);
+      this.#clientQueue.deliver(message);
       return;
     }
     const { id } = message;
@@ -146,7 +149,7 @@ export class Peer<Transport extends MessageTransport> {
       if (message.result?.task !== undefined) this.#keepProgress(id, found.call);
     }
     // A number belonged to a request that was cancelled. The client's subscriptions have strings.
-    else if (typeof id !== "number") this.#passToClient(message);
+    else if (typeof id !== "number") this.#clientQueue.deliver(message);
   }
 
   /** A call that created a task has ended, but not its progress. */
@@ -164,10 +167,6 @@ export class Peer<Transport extends MessageTransport> {
     return found === undefined ? "ended" : found.call;
   }
 
-  #passToClient(message: RpcMessage): void {
-    this.clientTransport.onmessage?.(message);
-  }
-
   async #sendForClient(message: RpcMessage, options: SendOptions | undefined): Promise<void> {
     if (!("method" in message)) return this.#transport.send(message, options);
     if (!("id" in message)) return this.#notifyForClient(message, options);
@@ -176,7 +175,7 @@ export class Peer<Transport extends MessageTransport> {
     if (typeof clientId === "string") return this.#transport.send(message, options);
     this.#lastId += 1;
     const id = this.#lastId;
-    this.#pending.add(id, new ClientRequest(clientId, this.clientTransport));
+    this.#pending.add(id, new ClientRequest(clientId, this.#clientQueue));
     const meta = params?._meta as RpcObject | undefined;
     const hasToken = params !== undefined && meta?.progressToken !== undefined;
     const sent = hasToken ? withProgressToken(params, meta, id) : params;
@@ -191,6 +190,7 @@ export class Peer<Transport extends MessageTransport> {
   async #notifyForClient(message: RpcNotification, options: SendOptions | undefined): Promise<void> {
     const clientId = message.method === "notifications/cancelled" ? message.params?.requestId : undefined;
     if (typeof clientId !== "number") return this.#transport.send(message, options);
+    this.#clientQueue.forget(clientId);
     const [requestId] = this.#pending.entries().find(([, pending]) => pending.clientId === clientId) ?? [];
     if (requestId === undefined) return;
     this.#pending.delete(requestId);
@@ -241,21 +241,21 @@ class PendingRequest implements Pending {
 class ClientRequest implements Pending {
   readonly call = undefined;
   readonly clientId: RequestId;
-  readonly #client: Pick<MessageTransport, "onmessage">;
+  readonly #queue: ClientQueue;
 
-  constructor(clientId: RequestId, client: Pick<MessageTransport, "onmessage">) {
+  constructor(clientId: RequestId, queue: ClientQueue) {
     this.clientId = clientId;
-    this.#client = client;
+    this.#queue = queue;
   }
 
   onResponse({ result, error }: RpcResponse): void {
     const { clientId: id } = this;
-    this.#client.onmessage?.(error === undefined ? { jsonrpc: "2.0", id, result } : { jsonrpc: "2.0", id, error });
+    this.#queue.deliver(error === undefined ? { jsonrpc: "2.0", id, result } : { jsonrpc: "2.0", id, error });
   }
 
   onProgress(notification: RpcNotification): void {
     const params = { ...notification.params, progressToken: this.clientId };
-    this.#client.onmessage?.({ ...notification, params });
+    this.#queue.deliver({ ...notification, params });
   }
 
   onEnd(): void {}

@@ -16,7 +16,7 @@ import { createStrayOutput } from "./stray-output.js";
 import { subjectOf } from "./streamable-http-failures.js";
 import { eventStream, mediaTypeOf, send } from "./streamable-http-session.js";
 import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
-import { connectionBroken, connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
+import { connectionBroken, connectionOver, createTransportLife, deliver } from "./transport-life.js";
 
 /** How many responses to the server's requests are posted concurrently, each on its own socket. */
 const maxConcurrentReplies = 4;
@@ -75,7 +75,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     strayOutput.interrupt();
     for (const message of messages) {
       if (socketInfo !== undefined) publish("socket:message-received", socketInfo);
-      deliver(fixResponse(message));
+      deliver(transport, fixResponse(message));
     }
   };
   /** Reads the stream to its end, which ends the transport. Resolves with the event that names the endpoint. */
@@ -210,6 +210,5 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       protocolHeaders = { "mcp-protocol-version": version };
     },
   };
-  const deliver = createDelivery(transport);
   return transport;
 }

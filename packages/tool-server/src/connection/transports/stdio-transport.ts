@@ -17,7 +17,7 @@ import { type ChildDefect, childExited, childNotRunnable, childUnusable } from "
 import { createLineWriter, type LineWriter } from "./stdio-writer.js";
 import { createStrayOutput } from "./stray-output.js";
 import type { ToolTransport, TransportContext } from "./transport.js";
-import { connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
+import { connectionOver, createTransportLife, deliver } from "./transport-life.js";
 
 export interface StdioContext extends TransportContext {
   /** The program: a path, or a name that is searched in PATH. It is not parsed by a shell. */
@@ -116,7 +116,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     hasSentMessage = true;
     for (const message of messages) {
       streams?.received(message);
-      deliver(fixResponse(message));
+      deliver(transport, fixResponse(message));
     }
   };
   /** Fails the request whose response is too large. If that is not known, the transport fails. */
@@ -262,6 +262,5 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       await exitHandled;
     },
   };
-  const deliver = createDelivery(transport);
   return transport;
 }

@@ -18,6 +18,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { waiting } from "../../waiting.test.helper.js";
+import { Peer } from "../rpc/peer.js";
 import { callTool, everything, freePort, runServer } from "./published-server.test.helper.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
 import { createNetworkContext, listenTo, type Published } from "./transport-context.test.helper.js";
@@ -37,7 +38,11 @@ async function connectTo(url: URL | string, options: ClientOptions = {}): Promis
     { versionNegotiation: { mode: "auto" }, ...options },
   );
   onTestFinished(() => client.close());
-  await client.connect(createStreamableHttpTransport(context));
+  const transport = createStreamableHttpTransport(context);
+  // Gives the client the messages that arrive in one read one after the other, as every session does.
+  const { clientTransport } = new Peer(transport, () => {});
+  transport.onclose = () => clientTransport.onclose?.();
+  await client.connect(clientTransport);
   return {
     client,
     published,

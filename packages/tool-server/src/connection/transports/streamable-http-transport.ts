@@ -28,7 +28,7 @@ import {
   sessionHeaders,
 } from "./streamable-http-session.js";
 import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
-import { createDelivery, createTransportLife } from "./transport-life.js";
+import { createTransportLife, deliver } from "./transport-life.js";
 
 const [messageSent, messageReceived] = [publisherOf("socket:message-sent"), publisherOf("socket:message-received")];
 
@@ -66,7 +66,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     protocolVersion: undefined,
     receive(message, socketInfo, relatedRequestId) {
       if (socketInfo !== undefined) messageReceived(socketInfo);
-      deliver(message, relatedRequestId === undefined ? undefined : { relatedRequestId });
+      deliver(transport, message, relatedRequestId === undefined ? undefined : { relatedRequestId });
     },
     room: replies.room,
   };
@@ -288,7 +288,6 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       session.protocolVersion = version;
     },
   };
-  const deliver = createDelivery(transport);
   return transport;
 }
 

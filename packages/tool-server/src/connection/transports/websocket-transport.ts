@@ -14,7 +14,7 @@ import { createReplyQueue, repliesNotAccepted } from "./reply-queue.js";
 import { responseFailure } from "./response-failure.js";
 import { createStrayOutput } from "./stray-output.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
-import { connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
+import { connectionOver, createTransportLife, deliver } from "./transport-life.js";
 import {
   brokenWebSocket,
   closedByServer,
@@ -82,7 +82,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     strayOutput.interrupt();
     for (const message of messages) {
       streams?.received(message);
-      deliver(fixResponse(message));
+      deliver(transport, fixResponse(message));
     }
   };
   /** Fails the request whose response is too large. If that is not known, the transport fails. */
@@ -203,7 +203,6 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
       await closed;
     },
   };
-  const deliver = createDelivery(transport);
   return transport;
 }
 
