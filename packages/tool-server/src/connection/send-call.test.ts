@@ -18,7 +18,7 @@ import {
 import { Call } from "./rpc/call.js";
 import type { RpcObject } from "./rpc/json-rpc.js";
 import type { RelatedCall } from "./rpc/peer.js";
-import { respondEvents, serveWell } from "./transports/streamable-http.test.helper.js";
+import { hold, respondEvents, respondJson, resultOf, serveWell } from "./transports/streamable-http.test.helper.js";
 import { createStreamableHttpTransport } from "./transports/streamable-http-transport.js";
 import { createNetworkContext } from "./transports/transport-context.test.helper.js";
 
@@ -256,4 +256,52 @@ describe("a request that is sent for a call", () => {
     await connection.close();
     expect(await failed).toMatchObject({ code: "CONNECTION_CLOSED" });
   });
+});
+
+const discovered = {
+  resultType: "complete",
+  supportedVersions: ["2026-07-28"],
+  capabilities: { tools: {} },
+  ttlMs: 0,
+  cacheScope: "private",
+  _meta: { "io.modelcontextprotocol/serverInfo": { name: "test", version: "1" } },
+};
+
+test.each([
+  ["a modern server by ending its stream alone", discovered, []],
+  ["a legacy server by a message too", undefined, ["notifications/cancelled"]],
+])("cancels a call over HTTP at %s", async (_, discover, expected) => {
+  const methods: string[] = [];
+  let held: ServerResponse | undefined;
+  const serve = serveWell(({ message }, response) => {
+    if (message.method !== undefined) methods.push(message.method);
+    if (message.method === "server/discover" && discover !== undefined)
+      respondJson(response, resultOf(message, discover));
+    if (message.method !== "tools/call" || message.params?.name !== "wait") return;
+    held = response;
+    hold(response);
+  });
+  const server = await startHostileServer((request, response, index) =>
+    serve({ ...request, message: request.body === "" ? {} : JSON.parse(request.body) }, response, index),
+  );
+  const context = createNetworkContext("http", server.url);
+  const connection = createConnection({
+    info: context.info.connection,
+    openTransport: () => ({ transport: createStreamableHttpTransport(context), info: context.info }),
+    settings: { info },
+    report: createReporter(context.secrets),
+    redact: context.secrets.redact,
+    clock: systemClock,
+    dispose: () => context.http.close(),
+  });
+  onTestFinished(() => connection.close());
+  const { call, result } = send(connection, "tools/call", { name: "wait" });
+  await expect.poll(() => held, waiting).toBeDefined();
+  methods.length = 0;
+  call.cancel();
+  await expect(result).rejects.toMatchObject({ code: "CALL_CANCELLED" });
+  await expect.poll(() => held?.destroyed, waiting).toBe(true);
+  // Anything that was sent before this has arrived after it.
+  await send(connection, "tools/call", { name: "echo" }).result;
+  expect(methods.filter((method) => method !== "tools/call")).toEqual(expected);
 });

@@ -5,10 +5,13 @@ import type { Call } from "./call.js";
 import { type ClientQueue, createClientQueue } from "./client-queue.js";
 import type { RequestId, RpcMessage, RpcNotification, RpcObject, RpcRequest, RpcResponse } from "./json-rpc.js";
 import { RpcError, rpcCodes } from "./json-rpc.js";
+import { hasEnvelope } from "./protocol.js";
 
 /** Sends messages to a server and receives its messages. */
 export interface MessageTransport {
   send(message: RpcMessage, options?: SendOptions): Promise<void>;
+  /** Ends the stream of a request, which is how modern requests are cancelled. Only for transports with a stream for each request. */
+  endStream?(id: RequestId): void;
   onmessage?: ((message: RpcMessage, extra?: MessageOriginId) => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   /** A request failed, and the transport continues: its response cannot be used. Only for transports whose `send` does not wait. */
@@ -79,7 +82,7 @@ export class Peer<Transport extends MessageTransport> {
   /**
    * Sends a request for a call, with `meta` and a progress token as its `_meta`. Resolves with the result as received.
    * Rejects with an RpcError if the server responds with an error, as the transport does, and with the call's reason if it is
-   * cancelled: then the server is notified.
+   * cancelled: then the server is notified, or the stream of the request ends.
    */
   request(
     call: Call,
@@ -95,12 +98,11 @@ export class Peer<Transport extends MessageTransport> {
       const request = new PendingRequest(call, resolve, reject, () => {
         // A server need not respond to a cancelled request, so nothing waits for it.
         if (!this.#pending.delete(id)) return;
-        const cancelled = { requestId: id, reason: "The caller gave up." };
-        this.notify({ jsonrpc: "2.0", method: "notifications/cancelled", params: cancelled }).catch(() => {});
+        this.#cancel(message);
         reject(call.reason);
       });
-      this.#pending.add(id, request);
       const message: RpcRequest = { jsonrpc: "2.0", id, method, params: withProgressToken(given, meta, id) };
+      this.#pending.add(id, request);
       const { phases } = call;
       const options = headers === undefined && phases === undefined ? undefined : { headers, phases };
       this.#transport.send(message, options).catch((error: unknown) => {
@@ -112,6 +114,15 @@ export class Peer<Transport extends MessageTransport> {
   /** Sends a notification. Rejects as the transport does. */
   notify(notification: RpcNotification): Promise<void> {
     return this.#transport.send(notification);
+  }
+
+  #cancel({ id, params }: RpcRequest): void {
+    if (hasEnvelope(params) && this.#transport.endStream !== undefined) {
+      this.#transport.endStream(id);
+      return;
+    }
+    const cancelled = { requestId: id, reason: "The caller gave up." };
+    this.notify({ jsonrpc: "2.0", method: "notifications/cancelled", params: cancelled }).catch(() => {});
   }
 
   /** No more responses arrive: pending requests reject with this error. */

@@ -283,6 +283,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       if ("method" in message) return postMessage(message, options);
       return replies.send(JSON.stringify(message).length, () => postMessage(message, options));
     },
+    endStream: posts.cancel,
     close: () => end(),
     setProtocolVersion(version) {
       session.protocolVersion = version;

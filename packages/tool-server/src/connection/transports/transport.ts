@@ -34,6 +34,8 @@ export interface ToolTransport extends Omit<Transport, "send" | "onmessage"> {
   /** Text that was received instead of responses, as a sentence for a time-out; empty if there was none. Over HTTP it is part of the failure. */
   strayOutput?(): string;
   send(message: RpcMessage, options?: ToolSendOptions): Promise<void>;
+  /** Ends the stream of a request, which is how modern requests are cancelled. Only if each request has its own stream. */
+  endStream?(id: RequestId): void;
   onmessage?: ((message: RpcMessage, extra?: ToolMessageExtra) => void) | undefined;
   /** A request failed, and the transport continues: its response cannot be used. Only if `send` does not wait for responses. */
   onrequestfailed?: ((id: RequestId, error: Error) => void) | undefined;
