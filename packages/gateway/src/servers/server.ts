@@ -336,6 +336,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     },
     async drain(why) {
       isDraining = true;
+      lists.close();
       const { size } = calls.all;
       const time = describeDuration(limits.drainMs);
       if (size > 0)
