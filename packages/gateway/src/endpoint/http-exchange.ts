@@ -25,6 +25,7 @@ export interface EndpointResponse {
   destroy(): unknown;
 }
 
+/** Handles an HTTP request. */
 export type HttpHandler = (request: EndpointRequest, response: EndpointResponse) => void;
 
 /** Whether the client cannot receive more of a response: its connection or stream is closed. */
