@@ -62,6 +62,25 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
   const silenceTimer = setInterval(cancelSilent, Math.min(1000, Math.max(10, limits.callIdleMs / 4)));
   silenceTimer.unref();
 
+  // Not within `reload`: the server keeps its closure, which would keep all servers before it in memory.
+  const create = (
+    entry: Entry,
+    configured: GatewayConfiguration,
+    filter: ToolFilter | undefined,
+    settings: ServerSettings | undefined,
+    before: GatewayServer | undefined,
+  ): GatewayServer =>
+    createGatewayServer({
+      ...options,
+      entry,
+      configured,
+      filter,
+      subscriptions: before?.subscriptions,
+      isUnprefixed: isUnprefixed || settings?.prefix === "never",
+      era: settings?.era ?? "auto",
+      onOAuthStep: (step) => options.onOAuthStep(entry.name, step),
+    });
+
   const retire = async (server: GatewayServer, why: DrainReason): Promise<void> => {
     draining.add(server);
     await server.drain(why).catch(() => {});
@@ -90,17 +109,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
         if (old === undefined) added.push(name);
         else if (old.digest !== digest || old.filter !== filter) changed.push(name);
         if (old?.digest !== digest) {
-          const server = createGatewayServer({
-            ...options,
-            entry,
-            configured,
-            filter: given,
-            subscriptions: old?.server.subscriptions,
-            isUnprefixed: isUnprefixed || own?.prefix === "never",
-            era: own?.era ?? "auto",
-            onOAuthStep: (step) => options.onOAuthStep(name, step),
-          });
-          next.push({ server, digest, filter });
+          next.push({ server: create(entry, configured, given, own, old?.server), digest, filter });
           continue;
         }
         next.push({ ...old, filter });
