@@ -49,7 +49,11 @@ async function connect(settings: Omit<ClientSettings, "info">): Promise<Connecti
   const server = await startHostileServer((request, response, index) =>
     serve({ ...request, message: request.body === "" ? {} : JSON.parse(request.body) }, response, index),
   );
-  const context = createNetworkContext("http", server.url);
+  return connectTo(server.url, settings);
+}
+
+function connectTo(url: URL, settings: Omit<ClientSettings, "info"> = {}): Connection {
+  const context = createNetworkContext("http", url);
   const connection = createConnection({
     info: context.info.connection,
     openTransport: () => ({ transport: createStreamableHttpTransport(context), info: context.info }),
@@ -284,17 +288,7 @@ test.each([
   const server = await startHostileServer((request, response, index) =>
     serve({ ...request, message: request.body === "" ? {} : JSON.parse(request.body) }, response, index),
   );
-  const context = createNetworkContext("http", server.url);
-  const connection = createConnection({
-    info: context.info.connection,
-    openTransport: () => ({ transport: createStreamableHttpTransport(context), info: context.info }),
-    settings: { info },
-    report: createReporter(context.secrets),
-    redact: context.secrets.redact,
-    clock: systemClock,
-    dispose: () => context.http.close(),
-  });
-  onTestFinished(() => connection.close());
+  const connection = connectTo(server.url);
   const { call, result } = send(connection, "tools/call", { name: "wait" });
   await expect.poll(() => held, waiting).toBeDefined();
   methods.length = 0;
