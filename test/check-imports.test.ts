@@ -108,6 +108,11 @@ const violations: Record<string, { path: string; text: string; says: string }> =
     text: 'import { listen } from "../listener/listen.js";\n',
     says: "packages/channelz/src/service/a.ts:1: Within channelz, service/ must not import listener/",
   },
+  "an observer of the gateway that something else than the list of observers imports": {
+    path: "packages/gateway/src/run-gateway.ts",
+    text: 'import { log } from "./observers/call-log/log.js";\n',
+    says: "packages/gateway/src/run-gateway.ts:1: Within gateway, run-gateway.ts must not import observers/call-log/",
+  },
   "a file shared by the folders that imports one of them": {
     path: "packages/tool-server/src/clock.ts",
     text: 'import type { Vault } from "./auth/vault/vault.js";\n',

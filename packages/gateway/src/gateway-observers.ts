@@ -1,64 +1,65 @@
 import type { Registry } from "@wirescope/channelz/registry";
 import { observeToolServers } from "@wirescope/instrument/tool-server";
-import type { Clock } from "@wirescope/tool-server";
+import type { ConnectionInfo } from "@wirescope/tool-server";
 import { type CallObserver, joinObservers } from "./call-observer.js";
-import type { GatewayEvents } from "./events.js";
-import type { GatewayOptions } from "./gateway-options.js";
-import { type CallLog, createCallLog } from "./observers/call-log/call-log.js";
-import { createEventLog } from "./observers/event-log.js";
-import { createMetrics, type Metrics } from "./observers/metrics/metrics.js";
+import type { GatewayObserver, ObserverContext, ObserverService, StartObserver, TextPage } from "./gateway-observer.js";
+import { startCallLog } from "./observers/call-log/start-call-log.js";
+import { startEventLog } from "./observers/event-log.js";
+import { startMetrics } from "./observers/metrics/metrics.js";
 import { startTelemetry } from "./observers/telemetry/start-telemetry.js";
-import type { Telemetry } from "./observers/telemetry/telemetry.js";
-import type { TraceFieldReader } from "./trace-fields.js";
+
+/** To remove an observer, delete its file or folder, its line here and its import. */
+const observerStarts: readonly StartObserver[] = [
+  startMetrics,
+  startCallLog,
+  startEventLog,
+  // Last, because it exports the metrics of the others. It is closed first, and exports what ended meanwhile.
+  startTelemetry,
+];
 
 /** Everything that observes the calls and connections of a gateway. */
 export interface GatewayObservers {
   /** All call observers, combined. */
   readonly calls: Required<CallObserver>;
-  readonly callLog: CallLog;
-  readonly metrics: Metrics;
-  readonly telemetry: Telemetry | undefined;
+  readonly pages: Readonly<Record<string, TextPage>>;
+  readonly services: readonly ObserverService[];
+  readonly features: NonNullable<GatewayObserver["features"]>;
   /** The id of the Channelz channel that shows a connection. */
-  readonly channelId: ReturnType<typeof observeToolServers>["channelId"];
+  readonly channelId: (connection: ConnectionInfo) => number | undefined;
   /** Stops them, and exports the remaining data. Never rejects. */
   close(): Promise<void>;
 }
 
-export interface GatewayObserversOptions
-  extends Pick<GatewayOptions, "secrets" | "telemetry" | "logsArguments" | "capturesBodies"> {
+export interface GatewayObserversOptions extends Omit<ObserverContext, "objectId" | "metrics"> {
   readonly registry: Registry;
-  readonly events: GatewayEvents;
-  readonly traceFields: TraceFieldReader;
-  readonly transport: "tcp" | "unix";
-  readonly clock: Clock;
-  /** Redacts text about a server. */
-  readonly redactAbout: (text: string, server: string | undefined) => string;
 }
 
-/** To remove an observer, delete its folder and its entry here. */
-export async function createGatewayObservers(options: GatewayObserversOptions): Promise<GatewayObservers> {
-  const { secrets, registry, events, traceFields, transport, clock } = options;
-  const telemetry = await startTelemetry({ telemetry: options.telemetry ?? {}, reader: traceFields, transport });
-  const metrics = createMetrics(events);
-  const eventLog = createEventLog({ events, redact: secrets.redact, logsArguments: options.logsArguments ?? false });
-  const toolServers = observeToolServers({ registry });
-  const callLog = createCallLog({
-    objectId: toolServers.objectId,
-    redact: options.redactAbout,
-    now: () => clock.now(),
-    capturesBodies: options.capturesBodies,
-  });
+export async function createGatewayObservers({
+  registry,
+  ...options
+}: GatewayObserversOptions): Promise<GatewayObservers> {
+  const { objectId, channelId, stop } = observeToolServers({ registry });
+  const observers: GatewayObserver[] = [];
+  for (const start of observerStarts) {
+    const metrics = observers.flatMap((observer) => observer.metrics ?? []);
+    const observer = await start({ ...options, objectId, metrics });
+    if (observer !== undefined) observers.push(observer);
+  }
   return {
-    calls: joinObservers([metrics, callLog, eventLog, ...(telemetry ? [telemetry] : [])], events.reportDefect),
-    callLog,
-    metrics,
-    telemetry,
-    channelId: toolServers.channelId,
+    calls: joinObservers(
+      observers.flatMap(({ calls }) => calls ?? []),
+      options.events.reportDefect,
+    ),
+    pages: Object.assign({}, ...observers.map(({ pages }) => pages)),
+    services: observers.flatMap(({ service }) => service ?? []),
+    features: Object.assign({}, ...observers.map(({ features }) => features)),
+    channelId,
     async close() {
-      callLog.close();
-      toolServers.stop();
-      // Last, to export what ended meanwhile. If that fails, the gateway has shut down all the same.
-      await telemetry?.close().catch(() => {});
+      stop();
+      for (const observer of observers.toReversed()) {
+        // One that fails has not stopped, but the gateway has.
+        await Promise.resolve(observer.close?.()).catch(() => {});
+      }
     },
   };
 }

@@ -7,11 +7,11 @@ import type { HttpHandler } from "./endpoint/http-exchange.js";
 import type { GatewayListener } from "./events.js";
 import type { GatewayLimits } from "./limits.js";
 import type { GatewayListenOptions } from "./listener/listen-options.js";
-import type { GatewayTelemetry } from "./observers/telemetry/telemetry.js";
 import type { PageOptions } from "./page/page.js";
 import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 import type { SettingsByServer } from "./servers/server-settings.js";
 import type { Filters } from "./servers/servers.js";
+import type { GatewayTelemetry } from "./telemetry-options.js";
 
 /** The options of `runGateway`. */
 export interface GatewayOptions {

@@ -1,37 +1,29 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Registry } from "@wirescope/channelz/registry";
-import type { TimelineServiceParts } from "@wirescope/channelz/timeline";
-import type { Admin, AdminOptions } from "./admin/admin.js";
-import type { CallLog } from "./observers/call-log/call-log.js";
-import type { CallServiceParts } from "./observers/call-log/call-service.js";
+import type { AdminOptions } from "./admin/admin.js";
+import type { ObserverService, RpcService } from "./gateway-observer.js";
 import type { Page } from "./page/page.js";
 import { keyHeader } from "./page/page-paths.js";
 
-/** The RPC services of a gateway in addition to Channelz: administration, calls and the timeline. */
+/** The RPC services of a gateway in addition to Channelz: administration, the timeline, and those of observers. */
 export interface GatewayServices {
+  readonly names: readonly string[];
   /** Loads them. Called with the first request for one of them. */
-  open(): Promise<Pick<Admin, "files" | "routes">>;
+  open(): Promise<Pick<RpcService, "files" | "routes">>;
   /** Ends their streams, also if they are still being loaded. */
   close(): void;
 }
 
 export interface GatewayServicesOptions extends Omit<AdminOptions, "isAdministratorPage" | "keepsHistory"> {
   readonly registry: Registry;
-  readonly callLog: CallLog;
-  /** Redacts text about a server. */
-  readonly redactAbout: (text: string, server: string | undefined) => string;
+  /** The services of observers. */
+  readonly observers: readonly ObserverService[];
   readonly page: Pick<Page, "sessionOf"> | undefined;
 }
 
-export const serviceNames: readonly string[] = [
-  "wirescope.v1.AdminService",
-  "wirescope.v1.CallService",
-  "wirescope.v1.TimelineService",
-];
-
 export function createGatewayServices(options: GatewayServicesOptions): GatewayServices {
-  const { registry, callLog, redactAbout, page, adminToken } = options;
-  let services: (Admin | CallServiceParts | TimelineServiceParts)[] = [];
+  const { registry, observers, page, adminToken } = options;
+  let services: readonly RpcService[] = [];
   let isClosed = false;
   const isAdministratorPage = (headers: Headers): boolean => {
     const given = { cookie: headers.get("cookie") ?? undefined, key: headers.get(keyHeader) ?? undefined };
@@ -42,20 +34,20 @@ export function createGatewayServices(options: GatewayServicesOptions): GatewayS
     for (const service of services) service.close();
   };
   return {
+    names: ["wirescope.v1.AdminService", "wirescope.v1.TimelineService", ...observers.map(({ name }) => name)],
     async open() {
       const { createAdmin } = await import("./admin/admin.js");
       const { createAdministratorCheck } = await import("./admin/admin-request.js");
       // Requests that arrived meanwhile are handled between the steps.
       await nextTurn();
-      const { createCallService } = await import("./observers/call-log/call-service.js");
       const { createTimelineService } = await import("@wirescope/channelz/timeline");
       await nextTurn();
       const keepsHistory = page !== undefined;
       const assertAdministrator = createAdministratorCheck(adminToken, isAdministratorPage);
       services = [
         createAdmin({ ...options, isAdministratorPage, keepsHistory }),
-        createCallService({ log: callLog, redact: redactAbout, assertAdministrator }),
         createTimelineService(registry, { keepsHistory }),
+        ...(await Promise.all(observers.map(({ load }) => load(assertAdministrator)))),
       ];
       if (isClosed) close();
       return {

@@ -22,12 +22,11 @@ import { createEvents } from "./events.js";
 import type { Gateway } from "./gateway.js";
 import { createGatewayObservers } from "./gateway-observers.js";
 import type { GatewayOptions } from "./gateway-options.js";
-import { createGatewayServices, serviceNames } from "./gateway-services.js";
+import { createGatewayServices } from "./gateway-services.js";
 import { completeLimits } from "./limits.js";
 import { createToken, listenerOptionsOf, reachableAddress, tokenOf } from "./listener/listen-options.js";
 import { createRequesters } from "./listener/principal.js";
 import { createRoutes, publicPaths } from "./listener/routes.js";
-import { createGauges } from "./observers/metrics/gauges.js";
 import { createPage } from "./page/page.js";
 import { keyHeader } from "./page/page-paths.js";
 import { createGatewayServers } from "./servers/servers.js";
@@ -52,13 +51,24 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   const redactAbout = (text: string, server: string | undefined): string =>
     ((server === undefined ? undefined : servers.named(server)) ?? secrets).redact(text);
   const observers = await createGatewayObservers({
-    ...options,
     registry,
+    gateway: {
+      sessions: () => sessions.all.size,
+      eventStreams: () => parts.streams.size,
+      subscriptions: () => parts.subscriptions.size,
+      parkedCalls: () => parked.size,
+      servers: () => servers.statuses(),
+      hasServer: (name) => servers.named(name) !== undefined,
+      hasConnection: (connection) => servers.all.some((server) => server.connectionInfo() === connection),
+    },
     events,
+    clock,
+    redact: redactAbout,
+    telemetry: options.telemetry ?? {},
     traceFields,
     transport,
-    clock,
-    redactAbout,
+    logsArguments: options.logsArguments ?? false,
+    capturesBodies: options.capturesBodies ?? false,
   });
   const sessions: Sessions = createSessions({ limits, events, onLogLevel: () => setLogLevel() });
   const table = createTaskTable({ max: limits.tasks, clock });
@@ -102,7 +112,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
         title: gateway.address ?? "",
         targets: [gateway.address ?? ""],
         version: info.version,
-        features: { servers: true, tools: true, calls: true, capture: options.capturesBodies ?? false },
+        features: { servers: true, tools: true, calls: false, capture: false, ...observers.features },
       }),
     });
   const adminToken = createToken();
@@ -110,8 +120,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   const signIns = createSignIns(events);
   const services = createGatewayServices({
     registry,
-    callLog: observers.callLog,
-    redactAbout,
+    observers: observers.services,
     page,
     servers,
     configurations: () => configurations,
@@ -174,21 +183,8 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     await observers.close();
   };
 
-  const gauges = createGauges({
-    sessions: sessions.all,
-    streams: parts.streams,
-    subscriptions: parts.subscriptions,
-    parked,
-    servers: servers.statuses,
-    hasConnection: (connection) => servers.all.some((server) => server.connectionInfo() === connection),
-  });
-  observers.telemetry?.observe({
-    metrics: observers.metrics,
-    gauges,
-    hasServer: (name) => servers.named(name) !== undefined,
-  });
   const routes = createRoutes(parts, {
-    metrics: () => observers.metrics.render(gauges()),
+    texts: observers.pages,
     isReady: () => servers.all.every((server) => server.isSettled()),
     isClosing: () => isClosing,
     pages: options.pages ?? {},
@@ -211,7 +207,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
         requiresTls: true,
         observer: observeListener(registry, info.name),
       });
-      for (const name of serviceNames) listener.health.set(name, "SERVING");
+      for (const name of services.names) listener.health.set(name, "SERVING");
     } catch (error) {
       await closeAll(0);
       throw error;

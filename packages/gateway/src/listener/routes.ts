@@ -3,13 +3,14 @@ import type { EndpointRequest, EndpointResponse, HttpHandler } from "../endpoint
 import { endFailed, httpError, refuse } from "../endpoint/http-outlet.js";
 import { createMcpEndpoint } from "../endpoint/mcp-endpoint.js";
 import { createSseEndpoint, messagesPath } from "../endpoint/sse-endpoint.js";
+import type { TextPage } from "../gateway-observer.js";
 
 /** Paths that need no token: liveness and readiness, without any detail. */
 export const publicPaths = ["/healthz", "/readyz"] as const;
 
 export interface RoutesOptions {
-  /** The metrics in the text format of Prometheus. */
-  readonly metrics: () => string;
+  /** Text that observers serve, by path. */
+  readonly texts: Readonly<Record<string, TextPage>>;
   /** Whether each server has connected or failed. */
   readonly isReady: () => boolean;
   readonly isClosing: () => boolean;
@@ -21,7 +22,7 @@ export interface RoutesOptions {
 
 /** Handles all HTTP requests that are not for Channelz or the administration, by path. */
 export function createRoutes(parts: EndpointParts, options: RoutesOptions): HttpHandler {
-  const { metrics, isClosing } = options;
+  const { isClosing } = options;
   const sse = createSseEndpoint(parts);
   const mcp = createMcpEndpoint(parts);
   const getOnly =
@@ -42,8 +43,11 @@ export function createRoutes(parts: EndpointParts, options: RoutesOptions): Http
         const isReady = !isClosing() && options.isReady();
         sendText(request, response, isReady ? 200 : 503, isReady ? "ready\n" : "not ready\n");
       }),
-      "/metrics": getOnly((request, response) =>
-        sendText(request, response, 200, metrics(), "text/plain; version=0.0.4; charset=utf-8"),
+      ...Object.fromEntries(
+        Object.entries(options.texts).map(([path, { type, read }]) => [
+          path,
+          getOnly((request, response) => sendText(request, response, 200, read(), type)),
+        ]),
       ),
     }),
   );

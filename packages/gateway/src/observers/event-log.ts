@@ -1,36 +1,32 @@
 import { redactStart } from "@wirescope/tool-server/internal";
-import type { CallObserver } from "../call-observer.js";
-import type { GatewayEvents } from "../events.js";
-
-export interface EventLogOptions {
-  readonly events: Pick<GatewayEvents, "emit" | "hasSubscribers">;
-  readonly redact: (text: string) => string;
-  /** Whether the events contain the arguments of calls. */
-  readonly logsArguments: boolean;
-}
+import type { GatewayObserver, ObserverContext } from "../gateway-observer.js";
 
 /** The maximum length of a string from a client or a server in an event, in characters. */
 const maxLength = 4096;
 
 /** Emits a `call` event when a call ends, for the log and the audit. */
-export function createEventLog({ events, redact, logsArguments }: EventLogOptions): CallObserver {
-  if (!events.hasSubscribers("call")) return {};
+export function startEventLog({ events, redact, logsArguments }: ObserverContext): GatewayObserver | undefined {
+  if (!events.hasSubscribers("call")) return undefined;
   return {
-    ended(call, { how, fault, durationMs }) {
-      const { id, method, route, account, session, params } = call;
-      events.emit({
-        kind: "call",
-        id: typeof id === "string" ? cut(id) : id,
-        method: cut(method),
-        server: route?.server,
-        name: route?.name === undefined ? undefined : redactStart(route.name, maxLength, redact),
-        client: account.label,
-        session: session?.shortId,
-        outcome: how,
-        reason: fault === undefined ? undefined : redactStart(fault.message, maxLength, redact),
-        durationMs,
-        ...(logsArguments ? { arguments: params.arguments } : {}),
-      });
+    calls: {
+      ended(call, { how, fault, durationMs }) {
+        const { id, method, route, account, session, params } = call;
+        const redacted = (text: string): string =>
+          redactStart(text, maxLength, (start) => redact(start, route?.server));
+        events.emit({
+          kind: "call",
+          id: typeof id === "string" ? cut(id) : id,
+          method: cut(method),
+          server: route?.server,
+          name: route?.name === undefined ? undefined : redacted(route.name),
+          client: account.label,
+          session: session?.shortId,
+          outcome: how,
+          reason: fault === undefined ? undefined : redacted(fault.message),
+          durationMs,
+          ...(logsArguments ? { arguments: params.arguments } : {}),
+        });
+      },
     },
   };
 }

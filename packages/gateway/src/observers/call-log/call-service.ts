@@ -1,6 +1,7 @@
-import { create, type DescFile } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { durationMs, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
+import type { RpcService } from "../../gateway-observer.js";
 import {
   CallService,
   type CallStatistics,
@@ -17,14 +18,6 @@ import { type Figures, intervalMs, type ServerFigures } from "./call-statistics.
 import { defaultCaptureMs } from "./capture.js";
 import { watchCalls } from "./watch-calls.js";
 
-/** The RPC service for the call log of a gateway. */
-export interface CallServiceParts {
-  readonly files: readonly DescFile[];
-  readonly routes: (router: ConnectRouter) => void;
-  /** Ends open streams. */
-  close(): void;
-}
-
 export interface CallServiceOptions {
   readonly log: CallLog;
   /** Redacts text about a server; undefined if it is about none. */
@@ -36,7 +29,8 @@ export interface CallServiceOptions {
 const maxWatchers = 64;
 const maxRecent = 2000;
 
-export function createCallService({ log, redact, assertAdministrator }: CallServiceOptions): CallServiceParts {
+/** Creates the RPC service for the call log of a gateway. */
+export function createCallService({ log, redact, assertAdministrator }: CallServiceOptions): RpcService {
   const stopping = new AbortController();
   const messageOptions = { prefix: log.prefix, redact };
   const isAdministrator = (context: HandlerContext): boolean => {

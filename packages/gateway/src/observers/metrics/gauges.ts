@@ -1,66 +1,43 @@
 import { type ConnectionInfo, type CredentialEnding, channels } from "@wirescope/tool-server";
-import type { Gauge } from "./metrics.js";
+import type { Metric, MetricValue, ObservedGateway } from "../../gateway-observer.js";
 
 const states = ["IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"] as const;
 
-/** The sources of a gateway's gauges. */
-export interface GaugeSources {
-  readonly sessions: { readonly size: number };
-  readonly streams: { readonly size: number };
-  readonly subscriptions: { readonly size: number };
-  readonly parked: { readonly size: number };
-  readonly servers: () => readonly {
-    readonly name: string;
-    readonly state: string;
-    readonly tools: number | undefined;
-    readonly callsInFlight: number;
-  }[];
-  /** Whether a connection belongs to this gateway: a process may run several. */
-  readonly hasConnection: (connection: ConnectionInfo) => boolean;
-}
-
-/** Creates a function that reads the current values. */
-export function createGauges(sources: GaugeSources): () => readonly Gauge[] {
-  const { sessions, streams, subscriptions, parked } = sources;
-  const credentials = countCredentialOperations(sources.hasConnection);
-  return () => {
-    const servers = sources.servers();
-    const one = (name: string, help: string, value: number): Gauge => ({ name, help, values: [{ labels: {}, value }] });
-    return [
-      one("wirescope_gateway_sessions", "Open sessions of legacy clients.", sessions.size),
-      one("wirescope_gateway_event_streams", "Open event streams.", streams.size),
-      one("wirescope_gateway_listeners", "Open subscriptions of modern clients.", subscriptions.size),
-      one("wirescope_gateway_parked_calls", "Calls that wait for input from their client.", parked.size),
-      {
-        name: "wirescope_gateway_server_state",
-        help: "Connection state of each server: 1 for the current state, else 0.",
-        values: servers.flatMap(({ name, state }) =>
-          states.map((candidate) => ({
-            labels: { server: name, state: candidate },
-            value: candidate === state ? 1 : 0,
-          })),
-        ),
-      },
-      {
-        name: "wirescope_gateway_server_tools",
-        help: "Tools offered, by server.",
-        values: servers.map(({ name, tools }) => ({ labels: { server: name }, value: tools ?? 0 })),
-      },
-      {
-        name: "wirescope_gateway_server_calls_in_flight",
-        help: "Calls in flight, by server.",
-        values: servers.map(({ name, callsInFlight }) => ({ labels: { server: name }, value: callsInFlight })),
-      },
-      {
-        name: "wirescope_gateway_credential_operations_total",
-        type: "counter",
-        help: "Completed refreshes, sign-ins and helper runs, by server, outcome and error code.",
-        values: credentials.values(),
-      },
-      one("process_resident_memory_bytes", "Resident memory in bytes.", process.memoryUsage.rss()),
-      one("process_uptime_seconds", "Seconds since the process started.", process.uptime()),
-    ];
-  };
+/** The state of a gateway as metrics. */
+export function createGauges(gateway: ObservedGateway): readonly Metric[] {
+  const { sessions, eventStreams, subscriptions, parkedCalls, servers } = gateway;
+  const credentials = countCredentialOperations(gateway.hasConnection);
+  const gauge = (name: string, help: string, read: Metric["read"]): Metric => ({ name, type: "gauge", help, read });
+  const one = (name: string, help: string, value: () => number): Metric =>
+    gauge(name, help, () => [{ labels: {}, value: value() }]);
+  return [
+    one("wirescope_gateway_sessions", "Open sessions of legacy clients.", sessions),
+    one("wirescope_gateway_event_streams", "Open event streams.", eventStreams),
+    one("wirescope_gateway_listeners", "Open subscriptions of modern clients.", subscriptions),
+    one("wirescope_gateway_parked_calls", "Calls that wait for input from their client.", parkedCalls),
+    gauge("wirescope_gateway_server_state", "Connection state of each server: 1 for the current state, else 0.", () =>
+      servers().flatMap(({ name, state }) =>
+        states.map((candidate) => ({
+          labels: { server: name, state: candidate },
+          value: candidate === state ? 1 : 0,
+        })),
+      ),
+    ),
+    gauge("wirescope_gateway_server_tools", "Tools offered, by server.", () =>
+      servers().map(({ name, tools }) => ({ labels: { server: name }, value: tools ?? 0 })),
+    ),
+    gauge("wirescope_gateway_server_calls_in_flight", "Calls in flight, by server.", () =>
+      servers().map(({ name, callsInFlight }) => ({ labels: { server: name }, value: callsInFlight })),
+    ),
+    {
+      name: "wirescope_gateway_credential_operations_total",
+      type: "counter",
+      help: "Completed refreshes, sign-ins and helper runs, by server, outcome and error code.",
+      read: () => credentials.values(),
+    },
+    one("process_resident_memory_bytes", "Resident memory in bytes.", () => process.memoryUsage.rss()),
+    one("process_uptime_seconds", "Seconds since the process started.", () => process.uptime()),
+  ];
 }
 
 /** Beyond this number of series, others are counted together: each reload may add servers with new names. */
@@ -90,7 +67,7 @@ class CredentialCounts {
     return true;
   }
 
-  values(): Gauge["values"] {
+  values(): readonly MetricValue[] {
     return [...this.#series.values()].map(({ labels, value }) => ({ labels, value }));
   }
 }

@@ -1,33 +1,5 @@
-import type { CallObserver } from "../../call-observer.js";
-import type { GatewayEvents } from "../../events.js";
-
-/** Counts calls and refused requests, for Prometheus. */
-export interface Metrics extends CallObserver {
-  counts(): Counts;
-  /** The text format of Prometheus, with these gauges. */
-  render(gauges: readonly Gauge[]): string;
-}
-
-/** Counts since the start. */
-export interface Counts {
-  readonly calls: readonly {
-    readonly method: string;
-    readonly server: string | undefined;
-    readonly outcome: string;
-    readonly count: number;
-  }[];
-  readonly refusals: readonly { readonly limit: string; readonly count: number }[];
-  readonly inFlight: number;
-}
-
-/** A metric that is read on request. */
-export interface Gauge {
-  readonly name: string;
-  /** "counter" if it only grows. Default "gauge". */
-  readonly type?: "gauge" | "counter";
-  readonly help: string;
-  readonly values: readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[];
-}
+import type { GatewayObserver, Metric, MetricValue, ObserverContext } from "../../gateway-observer.js";
+import { createGauges } from "./gauges.js";
 
 /** The upper bounds of the duration buckets, in seconds. */
 const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -35,16 +7,15 @@ const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 const maxSeries = 2000;
 
 interface Series {
-  readonly method: string;
-  readonly server: string | undefined;
-  readonly labels: string;
+  readonly labels: { readonly method: string; readonly server: string };
   readonly outcomes: Map<string, number>;
   readonly counts: Uint32Array;
   count: number;
   sumSeconds: number;
 }
 
-export function createMetrics(events: Pick<GatewayEvents, "subscribe">): Metrics {
+/** Counts calls and refused requests, and serves all metrics of the gateway in the text format of Prometheus. */
+export function startMetrics({ events, gateway }: ObserverContext): GatewayObserver {
   const series: Series[] = [];
   /** By server, then by method: a combined key would cost a string for each call. */
   const index = new Map<string | undefined, Map<string, Series>>();
@@ -56,85 +27,90 @@ export function createMetrics(events: Pick<GatewayEvents, "subscribe">): Metrics
     const known = index.get(server)?.get(method);
     if (known !== undefined) return known;
     if (series.length >= maxSeries && method !== "other") return seriesOf("other", undefined);
-    const labels = labelsOf({ method, server: server ?? "" });
+    const labels = { method, server: server ?? "" };
     const counts = new Uint32Array(buckets.length);
-    const added: Series = { method, server, labels, outcomes: new Map(), counts, count: 0, sumSeconds: 0 };
+    const added: Series = { labels, outcomes: new Map(), counts, count: 0, sumSeconds: 0 };
     const ofServer = index.get(server) ?? new Map<string, Series>();
     index.set(server, ofServer.set(method, added));
     series.push(added);
     return added;
   };
 
-  return {
-    started() {
-      inFlight += 1;
-    },
-    ended({ method, isKnown, route }, { how, durationMs }) {
-      inFlight -= 1;
-      const found = seriesOf(isKnown ? method : "unknown", route?.server);
-      const seconds = durationMs / 1000;
-      found.outcomes.set(how, (found.outcomes.get(how) ?? 0) + 1);
-      found.count += 1;
-      found.sumSeconds += seconds;
-      const at = buckets.findIndex((end) => seconds <= end);
-      if (at >= 0) found.counts[at] = (found.counts[at] ?? 0) + 1;
-    },
-    counts: () => ({
-      calls: series.flatMap(({ method, server, outcomes }) =>
-        [...outcomes].map(([outcome, count]) => ({ method, server, outcome, count })),
+  const calls: Metric = {
+    name: "wirescope_gateway_calls_total",
+    type: "counter",
+    help: "Completed requests from clients, by method, server and outcome.",
+    read: () =>
+      series.flatMap(({ labels, outcomes }) =>
+        [...outcomes].map(([outcome, value]) => ({ labels: { ...labels, outcome }, value })),
       ),
-      refusals: [...refusals].map(([limit, count]) => ({ limit, count })),
-      inFlight,
-    }),
-    render(gauges) {
-      const lines: string[] = [];
-      const head = (name: string, type: string, help: string): void =>
-        void lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
-      head(
-        "wirescope_gateway_calls_total",
-        "counter",
-        "Completed requests from clients, by method, server and outcome.",
-      );
-      for (const { labels, outcomes } of series) {
-        for (const [outcome, count] of outcomes) {
-          lines.push(`wirescope_gateway_calls_total{${labels},${labelsOf({ outcome })}} ${count}`);
-        }
-      }
-      head("wirescope_gateway_call_duration_seconds", "histogram", "Duration of requests from clients.");
-      for (const { labels, counts, count, sumSeconds } of series) {
-        let sum = 0;
-        for (const [index, end] of buckets.entries()) {
-          sum += counts[index] ?? 0;
-          lines.push(`wirescope_gateway_call_duration_seconds_bucket{${labels},le="${end}"} ${sum}`);
-        }
-        lines.push(`wirescope_gateway_call_duration_seconds_bucket{${labels},le="+Inf"} ${count}`);
-        lines.push(`wirescope_gateway_call_duration_seconds_sum{${labels}} ${sumSeconds}`);
-        lines.push(`wirescope_gateway_call_duration_seconds_count{${labels}} ${count}`);
-      }
-      head("wirescope_gateway_calls_in_flight", "gauge", "Requests from clients in flight.");
-      lines.push(`wirescope_gateway_calls_in_flight ${inFlight}`);
-      head(
-        "wirescope_gateway_refused_total",
-        "counter",
-        "Refused requests, by the limit that they would have exceeded.",
-      );
-      for (const [limit, count] of refusals)
-        lines.push(`wirescope_gateway_refused_total{${labelsOf({ limit })}} ${count}`);
-      for (const { name, type = "gauge", help, values } of gauges) {
-        head(name, type, help);
-        for (const { labels, value } of values) {
-          const text = labelsOf(labels);
-          lines.push(`${name}${text === "" ? "" : `{${text}}`} ${value}`);
-        }
-      }
-      return `${lines.join("\n")}\n`;
+  };
+  const others: readonly Metric[] = [
+    {
+      name: "wirescope_gateway_calls_in_flight",
+      type: "gauge",
+      help: "Requests from clients in flight.",
+      read: () => [{ labels: {}, value: inFlight }],
     },
+    {
+      name: "wirescope_gateway_refused_total",
+      type: "counter",
+      help: "Refused requests, by the limit that they would have exceeded.",
+      read: () => [...refusals].map(([limit, value]) => ({ labels: { limit }, value })),
+    },
+    ...createGauges(gateway),
+  ];
+  const render = (): string => {
+    const lines = [...linesOf(calls), ...durationLines(series), ...others.flatMap(linesOf)];
+    return `${lines.join("\n")}\n`;
+  };
+
+  return {
+    calls: {
+      started() {
+        inFlight += 1;
+      },
+      ended({ method, isKnown, route }, { how, durationMs }) {
+        inFlight -= 1;
+        const found = seriesOf(isKnown ? method : "unknown", route?.server);
+        const seconds = durationMs / 1000;
+        found.outcomes.set(how, (found.outcomes.get(how) ?? 0) + 1);
+        found.count += 1;
+        found.sumSeconds += seconds;
+        const at = buckets.findIndex((end) => seconds <= end);
+        if (at >= 0) found.counts[at] = (found.counts[at] ?? 0) + 1;
+      },
+    },
+    metrics: [calls, ...others],
+    pages: { "/metrics": { type: "text/plain; version=0.0.4; charset=utf-8", read: render } },
   };
 }
 
-function labelsOf(labels: Readonly<Record<string, string>>): string {
+function linesOf({ name, type, help, read }: Metric): string[] {
+  return [...headerLines(name, type, help), ...read().map(({ labels, value }) => line(name, labels, value))];
+}
+
+function durationLines(series: readonly Series[]): string[] {
+  const name = "wirescope_gateway_call_duration_seconds";
+  const lines = headerLines(name, "histogram", "Duration of requests from clients.");
+  for (const { labels, counts, count, sumSeconds } of series) {
+    let sum = 0;
+    for (const [index, end] of buckets.entries()) {
+      sum += counts[index] ?? 0;
+      lines.push(line(`${name}_bucket`, { ...labels, le: String(end) }, sum));
+    }
+    lines.push(line(`${name}_bucket`, { ...labels, le: "+Inf" }, count));
+    lines.push(line(`${name}_sum`, labels, sumSeconds), line(`${name}_count`, labels, count));
+  }
+  return lines;
+}
+
+function headerLines(name: string, type: string, help: string): string[] {
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
+}
+
+function line(name: string, labels: MetricValue["labels"], value: number): string {
   const escaped = (text: string): string => text.replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n");
-  return Object.entries(labels)
-    .map(([name, value]) => `${name}="${escaped(value)}"`)
-    .join(",");
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
+  return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${value}`;
 }

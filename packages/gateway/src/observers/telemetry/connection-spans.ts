@@ -5,14 +5,18 @@ import { endSpan, type RequestSpans, safely } from "./request-spans.js";
 
 /** Records each attempt to connect as a span, and state changes as events of the request spans in flight. */
 export interface ConnectionSpans {
-  /** Records the connections of these servers. */
-  watch(hasServer: (name: string) => boolean): void;
   close(): void;
 }
 
-export function createConnectionSpans(tracer: Tracer, requests: RequestSpans): ConnectionSpans {
+export interface ConnectionSpansOptions {
+  readonly tracer: Tracer;
+  readonly requests: RequestSpans;
+  /** Whether a server is one of those whose connections are recorded. */
+  readonly hasServer: (name: string) => boolean;
+}
+
+export function createConnectionSpans({ tracer, requests, hasServer }: ConnectionSpansOptions): ConnectionSpans {
   const connecting = new Map<ConnectionInfo, Span>();
-  let hasServer = (_: string): boolean => false;
 
   const onStateChange = ({ subject, state, failure }: StateChange<ConnectionInfo>): void => {
     const facts = { "wirescope.state": state, ...(failure === undefined ? {} : { "error.type": failure.code }) };
@@ -36,9 +40,6 @@ export function createConnectionSpans(tracer: Tracer, requests: RequestSpans): C
   const channel = channels["connection:state"];
   channel.subscribe(onMessage);
   return {
-    watch(isOurs) {
-      hasServer = isOurs;
-    },
     close() {
       channel.unsubscribe(onMessage);
       for (const subject of [...connecting.keys()]) safely(() => settle(subject, {}));

@@ -12,34 +12,44 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { ClientCall } from "../../client-call.js";
+import type { GatewayObserver, ObserverContext } from "../../gateway-observer.js";
+import type { GatewayTelemetry } from "../../telemetry-options.js";
 import { type CallTrace, createCallTrace } from "./call-trace.js";
 import { createConnectionSpans } from "./connection-spans.js";
 import { createCredentialSpans } from "./credential-spans.js";
 import { exportMetrics } from "./export-metrics.js";
 import { createRequestSpans } from "./request-spans.js";
 import type { SpanParent } from "./span-parent.js";
-import type { GatewayTelemetry, StartTelemetryOptions, Telemetry } from "./telemetry.js";
 
 /** Bucket boundaries of durations, in seconds, as the semantic conventions for MCP define them. */
 const durationBoundaries = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 
-/** Creates the observer; undefined if neither spans nor metrics are recorded. */
-export function createTelemetry({ telemetry, reader, transport }: StartTelemetryOptions): Telemetry | undefined {
+/** Records calls, connections and credential operations as spans and durations; undefined if neither is recorded. */
+export function createTelemetry({
+  telemetry,
+  traceFields,
+  transport,
+  gateway,
+  metrics: exported,
+}: ObserverContext): GatewayObserver | undefined {
   const tracer = tracerOf(telemetry);
   const meter = meterOf(telemetry);
   if (tracer === undefined && meter === undefined) return undefined;
+  const { hasServer } = gateway;
   const requests = createRequestSpans();
-  const connections = tracer && createConnectionSpans(tracer, requests);
+  const connections = tracer && createConnectionSpans({ tracer, requests, hasServer });
   const spanParents = tracer && new AsyncLocalStorage<SpanParent | undefined>();
   const duration =
     meter && durationOf(meter, "wirescope.credential", "Duration of refreshes, sign-ins and helper runs.");
   const credentials = createCredentialSpans({
     spans: tracer && spanParents && { tracer, spanParents, requests },
     duration,
+    hasServer,
   });
+  const stopExport = meter && exportMetrics(meter, exported);
   const options = {
     tracer,
-    reader,
+    reader: traceFields,
     transport,
     requests,
     credentials,
@@ -48,19 +58,15 @@ export function createTelemetry({ telemetry, reader, transport }: StartTelemetry
     clientDuration: meter && durationOf(meter, "mcp.client", "Duration of requests to servers."),
   };
   const traces = new WeakMap<ClientCall, CallTrace>();
-  let stopExport = (): void => {};
   return {
-    started: (call) => void traces.set(call, createCallTrace(options, call, context.active())),
-    within(call, work) {
-      const trace = traces.get(call);
-      return trace === undefined ? work() : trace.run(work);
-    },
-    forwarding: (call, request) => traces.get(call)?.forward(request),
-    ended: (call, ending) => traces.get(call)?.end(ending),
-    observe(gateway) {
-      connections?.watch(gateway.hasServer);
-      credentials.watch(gateway.hasServer);
-      if (meter !== undefined) stopExport = exportMetrics(meter, gateway);
+    calls: {
+      started: (call) => void traces.set(call, createCallTrace(options, call, context.active())),
+      within(call, work) {
+        const trace = traces.get(call);
+        return trace === undefined ? work() : trace.run(work);
+      },
+      forwarding: (call, request) => traces.get(call)?.forward(request),
+      ended: (call, ending) => traces.get(call)?.end(ending),
     },
     async close() {
       connections?.close();
@@ -68,7 +74,7 @@ export function createTelemetry({ telemetry, reader, transport }: StartTelemetry
       try {
         await telemetry.flush?.();
       } finally {
-        stopExport();
+        stopExport?.();
       }
     },
   };

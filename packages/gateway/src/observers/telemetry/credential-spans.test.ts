@@ -60,9 +60,12 @@ function startWatch() {
   const { tracer, spans, start } = createTracer();
   const spanParents = new AsyncLocalStorage<SpanParent | undefined>();
   const requests = createRequestSpans();
-  const watch = createCredentialSpans({ spans: { tracer, spanParents, requests }, duration: undefined });
+  const watch = createCredentialSpans({
+    spans: { tracer, spanParents, requests },
+    duration: undefined,
+    hasServer: (name) => name === "notes",
+  });
   onTestFinished(watch.close);
-  watch.watch((name) => name === "notes");
   return { spans, start, spanParents, requests, watch };
 }
 

@@ -21,8 +21,6 @@ import { createSpanParent, type SpanParent } from "./span-parent.js";
 
 /** Records each refresh, sign-in and helper run as a span and a duration. */
 export interface CredentialSpans {
-  /** Records the operations of these servers. */
-  watch(hasServer: (name: string) => boolean): void;
   /** Links a new request to the operations in progress that it may have to wait for. */
   link(info: ConnectionInfo, request: Span): void;
   close(): void;
@@ -38,6 +36,8 @@ export interface CredentialSpansOptions {
       }
     | undefined;
   readonly duration: Histogram<Attributes> | undefined;
+  /** Whether a server is one of those whose operations are recorded. */
+  readonly hasServer: (name: string) => boolean;
 }
 
 interface Recorded {
@@ -49,9 +49,8 @@ interface Recorded {
 /** Operations that requests may have to wait for; all others are parts of these, or of a single request. */
 const shared: ReadonlySet<CredentialOperationKind> = new Set<CredentialOperationKind>(["refresh", "sign-in", "helper"]);
 
-export function createCredentialSpans({ spans, duration }: CredentialSpansOptions): CredentialSpans {
+export function createCredentialSpans({ spans, duration, hasServer }: CredentialSpansOptions): CredentialSpans {
   const recorded = new Map<CredentialOperation, Recorded>();
-  let hasServer = (_: string): boolean => false;
 
   /** Starts the span of an operation; returns the parent of spans that are started within it. */
   const start = (operation: CredentialOperation): SpanParent | undefined => {
@@ -107,9 +106,6 @@ export function createCredentialSpans({ spans, duration }: CredentialSpansOption
   }
   ended.subscribe(onEnded);
   return {
-    watch(isOurs) {
-      hasServer = isOurs;
-    },
     link(info, request) {
       for (const [{ subject, kind }, { span }] of recorded) {
         if (subject === info && shared.has(kind)) request.addLink({ context: span.spanContext() });

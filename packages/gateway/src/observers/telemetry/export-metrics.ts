@@ -1,61 +1,46 @@
 import type { BatchObservableCallback, Meter, MetricOptions, Observable } from "@opentelemetry/api";
-import type { ObservedGateway } from "./telemetry.js";
+import type { Metric } from "../../gateway-observer.js";
 
-/** Prometheus names of metrics that have their own name in the semantic conventions. */
-const conventional: Readonly<Record<string, { readonly name: string; readonly unit: string }>> = {
+/** Metrics whose name, unit or instrument cannot be derived. The process has names in the semantic conventions. */
+const known: Readonly<Record<string, { readonly name?: string; readonly unit: string; readonly isSum?: true }>> = {
+  wirescope_gateway_calls_total: { unit: "{call}" },
+  wirescope_gateway_calls_in_flight: { unit: "{call}", isSum: true },
+  wirescope_gateway_refused_total: { unit: "{request}" },
   process_resident_memory_bytes: { name: "process.memory.usage", unit: "By" },
   process_uptime_seconds: { name: "process.uptime", unit: "s" },
 };
 
 /** Prometheus labels that have their own name in the semantic conventions. */
-const attributeNames: Readonly<Record<string, string>> = { code: "error.type" };
+const attributeNames: Readonly<Record<string, string>> = { code: "error.type", method: "mcp.method.name" };
 
-/** Exports the metrics of `/metrics`, read on each collection. Returns a function that stops the export. */
-export function exportMetrics(meter: Meter, { metrics, gauges }: ObservedGateway): () => void {
-  const calls = meter.createObservableCounter("wirescope.gateway.calls", {
-    description: "Completed requests from clients, by method, server and outcome.",
-    unit: "{call}",
-  });
-  const inFlight = meter.createObservableUpDownCounter("wirescope.gateway.calls_in_flight", {
-    description: "Requests from clients in flight.",
-    unit: "{call}",
-  });
-  const refused = meter.createObservableCounter("wirescope.gateway.refused", {
-    description: "Refused requests, by the limit that they would have exceeded.",
-    unit: "{request}",
-  });
-  const observables = new Map<string, Observable>(
-    gauges().map(({ name, type, help }) => {
-      const known = Object.hasOwn(conventional, name) ? conventional[name] : undefined;
-      const options: MetricOptions = { description: help, unit: known?.unit ?? "1" };
-      if (type === "counter") return [name, meter.createObservableCounter(dotted(name), options)];
-      return [name, meter.createObservableGauge(known?.name ?? dotted(name), options)];
-    }),
-  );
-
+/** Exports metrics, read on each collection. Returns a function that stops the export. */
+export function exportMetrics(meter: Meter, metrics: readonly Metric[]): () => void {
+  const exported = metrics.map((metric) => ({ metric, instrument: instrumentOf(meter, metric) }));
   const collect: BatchObservableCallback = (result) => {
-    const counts = metrics.counts();
-    for (const { method, server, outcome, count } of counts.calls) {
-      const at = server === undefined ? {} : { "wirescope.server": server };
-      result.observe(calls, count, { "mcp.method.name": method, ...at, "wirescope.outcome": outcome });
-    }
-    for (const { limit, count } of counts.refusals) result.observe(refused, count, { "wirescope.limit": limit });
-    result.observe(inFlight, counts.inFlight);
-    for (const { name, values } of gauges()) {
-      const observable = observables.get(name);
-      if (observable === undefined) continue;
-      for (const { labels, value } of values) {
-        const attributes = Object.entries(labels).map(([key, text]) => [
-          attributeNames[key] ?? `wirescope.${key}`,
-          text,
-        ]);
-        result.observe(observable, value, Object.fromEntries(attributes));
+    for (const { metric, instrument } of exported) {
+      for (const { labels, value } of metric.read()) {
+        const attributes = Object.entries(labels)
+          .filter(([, text]) => text !== "")
+          .map(([label, text]) => [attributeNames[label] ?? `wirescope.${label}`, text]);
+        result.observe(instrument, value, Object.fromEntries(attributes));
       }
     }
   };
-  const all: Observable[] = [calls, inFlight, refused, ...observables.values()];
-  meter.addBatchObservableCallback(collect, all);
-  return () => meter.removeBatchObservableCallback(collect, all);
+  const instruments = exported.map(({ instrument }) => instrument);
+  meter.addBatchObservableCallback(collect, instruments);
+  return () => meter.removeBatchObservableCallback(collect, instruments);
+}
+
+function instrumentOf(meter: Meter, { name, type, help }: Metric): Observable {
+  const {
+    name: conventional = dotted(name),
+    unit = "1",
+    isSum,
+  } = Object.hasOwn(known, name) ? (known[name] ?? {}) : {};
+  const options: MetricOptions = { description: help, unit };
+  if (type === "counter") return meter.createObservableCounter(conventional, options);
+  if (isSum) return meter.createObservableUpDownCounter(conventional, options);
+  return meter.createObservableGauge(conventional, options);
 }
 
 /** `wirescope_gateway_sessions` as `wirescope.gateway.sessions`; a counter without the `_total` that Prometheus requires. */

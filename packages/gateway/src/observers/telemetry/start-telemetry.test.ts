@@ -1,10 +1,34 @@
 import { metrics, ProxyTracerProvider, type TracerProvider, trace } from "@opentelemetry/api";
+import { systemClock } from "@wirescope/tool-server/internal";
 import { afterEach, expect, test } from "vitest";
+import { createEvents } from "../../events.js";
+import type { GatewayObserver } from "../../gateway-observer.js";
+import type { GatewayTelemetry } from "../../telemetry-options.js";
 import { createTraceFieldReader } from "../../trace-fields.js";
 import { startTelemetry } from "./start-telemetry.js";
 
-const open = (telemetry: Parameters<typeof startTelemetry>[0]["telemetry"]): ReturnType<typeof startTelemetry> =>
-  startTelemetry({ telemetry, reader: createTraceFieldReader(["tracecontext"]), transport: "tcp" });
+const open = (telemetry: GatewayTelemetry): Promise<GatewayObserver | undefined> =>
+  startTelemetry({
+    telemetry,
+    traceFields: createTraceFieldReader(["tracecontext"]),
+    transport: "tcp",
+    gateway: {
+      sessions: () => 0,
+      eventStreams: () => 0,
+      subscriptions: () => 0,
+      parkedCalls: () => 0,
+      servers: () => [],
+      hasServer: () => false,
+      hasConnection: () => false,
+    },
+    events: createEvents({}),
+    clock: systemClock,
+    redact: (text) => text,
+    objectId: () => undefined,
+    metrics: [],
+    logsArguments: false,
+    capturesBodies: false,
+  });
 
 /** A provider that the API did not create. */
 const provider: TracerProvider = { getTracer: (name) => new ProxyTracerProvider().getTracer(name) };
@@ -30,6 +54,6 @@ test("records requests with a given provider, or with the global one", async () 
   trace.setGlobalTracerProvider(provider);
   const found = await open({});
   expect(found).toBeDefined();
-  await found?.close();
+  await found?.close?.();
   expect(await open({ tracerProvider: false })).toBeUndefined();
 });
