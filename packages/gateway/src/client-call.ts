@@ -1,5 +1,6 @@
 import {
   Call,
+  type CallOutcome,
   type CallRequest,
   type Cancellation,
   type Era,
@@ -12,7 +13,7 @@ import type { TraceFields } from "./trace-fields.js";
 
 /** A client: its identity, its limits and its calls in flight. */
 export interface ClientAccount {
-  /** Owns its sessions and parked calls: all clients with the same token share it. */
+  /** Identifies the owner of sessions and parked calls. Clients with the same token have the same principal. */
   readonly principal: string;
   /** Its name and version, as it states them. */
   readonly label: string;
@@ -74,6 +75,9 @@ export abstract class ClientCall extends Call {
     super(request, era);
     this.headers = headers;
   }
+
+  /** Sends the response, once the call is settled. */
+  abstract respond(outcome: CallOutcome): void;
 
   /** Sends a notification about the call. Dropped if the client cannot be reached. */
   abstract notify(method: string, params: RpcObject): void;

@@ -8,7 +8,6 @@ import type { SignInRequest } from "@wirescope/tool-server/auth";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type CallObserver, joinObservers } from "./call-observer.js";
 import { createAccounts } from "./callers/accounts.js";
-import { SessionCall } from "./callers/session-call.js";
 import { StatelessCall } from "./callers/stateless-call.js";
 import type { ClientCall } from "./client-call.js";
 import { beginSharedSignIn, cannotBeShown } from "./dispatch/shared-sign-in.js";
@@ -122,21 +121,6 @@ test("passes on the exception of a call within an observer, and does not run the
   expect(() => observers.within(callOf(), work)).toThrow("the call itself");
   expect(work).toHaveBeenCalledTimes(1);
   expect(defects).toEqual([]);
-});
-
-test("sends the response of a call although something that waits for the call throws when it ends", () => {
-  const sent: unknown[] = [];
-  const host = {
-    session: { touch() {} },
-  } as unknown as ConstructorParameters<typeof SessionCall>[0];
-  const outlet = { isOpen: true, send() {}, respond: (message: unknown) => void sent.push(message), end() {} };
-  const call = new SessionCall(host, { jsonrpc: "2.0", id: 1, method: "tools/call" }, outlet, undefined);
-  const order: string[] = [];
-  call.addEventListener("abort", fail("the first listener"));
-  call.addEventListener("abort", () => void order.push("the second listener"));
-  expect(() => call.settle({ result: { done: true } })).toThrow("the first listener");
-  expect(order).toEqual(["the second listener"]);
-  expect(sent).toEqual([{ jsonrpc: "2.0", id: 1, result: { done: true } }]);
 });
 
 test("fails a call that waits for a sign-in if the browser cannot be opened because that throws", async () => {

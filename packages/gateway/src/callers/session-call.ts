@@ -93,20 +93,18 @@ export class SessionCall extends ClientCall {
     return (progress) => host.notify("notifications/progress", { ...progress, progressToken });
   }
 
-  protected override onSettled(outcome: CallOutcome): void {
+  respond(outcome: CallOutcome): void {
     this.#host.session.touch();
-    // A client that cancels a request expects no response.
-    if (this.isCancelledByCaller) this.outlet.end();
-    else this.outlet.respond(responseOf(this.id, outcome), statusOf(outcome));
+    if (this.isAbandoned) this.outlet.end();
+    else this.outlet.respond(responseOf(this.id, outcome), legacyStatusOf(outcome));
   }
 }
 
-/** The response to a request. */
 export function responseOf(id: RequestId, { result, fault }: CallOutcome): RpcResponse {
   return fault === undefined ? { jsonrpc: "2.0", id, result } : { jsonrpc: "2.0", id, error: fault };
 }
 
 /** For a legacy client, only a request that exceeds a limit has a status other than 200. */
-function statusOf(outcome: CallOutcome): number {
+function legacyStatusOf(outcome: CallOutcome): number {
   return outcome.fault !== undefined && outcome.status === 429 ? 429 : 200;
 }

@@ -1,17 +1,17 @@
-import type { CallOutcome, RpcMessage } from "@wirescope/tool-server/internal";
+import type { RpcMessage } from "@wirescope/tool-server/internal";
 import { expect, test } from "vitest";
 import { completeLimits } from "../limits.js";
 import { createAccounts } from "./accounts.js";
 import type { Outlet } from "./outlet.js";
 import { createParkedCalls } from "./parked-calls.js";
-import { type InputRequired, StatelessCall } from "./stateless-call.js";
+import { StatelessCall } from "./stateless-call.js";
 
 /** A call for which the test acts as the server. */
 function startCall() {
   const account = createAccounts(completeLimits()).create({ principal: "p", rateKey: "p" }, undefined);
   const options = { subject: "a call", account, capabilities: {}, logLevel: undefined, headers: undefined };
   const call = new StatelessCall({ id: 1, method: "tools/call" }, options);
-  return { call, server: call, finish: (text: string) => call.settle({ result: { text } }) };
+  return { call, server: call, finish: (text: string) => call.respond({ result: { text } }) };
 }
 
 /** An outlet that records what it sends. */
@@ -21,23 +21,20 @@ function recordingOutlet(): { outlet: Outlet; received: () => readonly unknown[]
   return { outlet, received: () => messages.map((message) => ("params" in message ? message.params : undefined)) };
 }
 
-const roundOf = (call: ReturnType<typeof startCall>["call"], outlet: Outlet, token: number | undefined) =>
-  new Promise<CallOutcome | InputRequired>((resolve) => call.startRound(outlet, token, resolve));
-
 test("sends notifications that arrive between two rounds in the next round, with its token, and none twice", async () => {
   const { call, server, finish } = startCall();
   const progress = (step: number) =>
     server.notify("notifications/progress", { progress: step, progressToken: server.progressToken });
   const first = recordingOutlet();
-  const firstRound = roundOf(call, first.outlet, 3);
+  const firstRound = call.runRound(first.outlet, 3);
   progress(1);
   const response = server.ask("roots/list", undefined);
   expect(await firstRound).toEqual({ inputRequests: { "ask-1": { method: "roots/list" } } });
   progress(2);
   server.notify("notifications/message", { level: "info", data: "between" });
   const second = recordingOutlet();
-  call.respond({ "ask-1": { roots: [] } });
-  const done = roundOf(call, second.outlet, 4);
+  call.receiveInput({ "ask-1": { roots: [] } });
+  const done = call.runRound(second.outlet, 4);
   expect(await response).toEqual({ roots: [] });
   progress(3);
   finish("whole");
@@ -52,14 +49,14 @@ test("sends notifications that arrive between two rounds in the next round, with
 
 test("keeps the latest notifications between two rounds, and drops progress for a round without a token", async () => {
   const { call, server, finish } = startCall();
-  const firstRound = roundOf(call, recordingOutlet().outlet, 3);
+  const firstRound = call.runRound(recordingOutlet().outlet, 3);
   const response = server.ask("roots/list", undefined);
   await firstRound;
   for (let step = 1; step <= 40; step += 1) server.notify("notifications/message", { level: "info", data: step });
   server.notify("notifications/progress", { progress: 1, progressToken: 3 });
   const second = recordingOutlet();
-  call.respond({ "ask-1": { roots: [] } });
-  const done = roundOf(call, second.outlet, undefined);
+  call.receiveInput({ "ask-1": { roots: [] } });
+  const done = call.runRound(second.outlet, undefined);
   await response;
   finish("whole");
   await done;
@@ -70,7 +67,7 @@ test("keeps the latest notifications between two rounds, and drops progress for 
 test("keeps no more than the limit for a server between two rounds", async () => {
   const { call, server, finish } = startCall();
   const large = "x".repeat(200_000);
-  const firstRound = roundOf(call, recordingOutlet().outlet, 3);
+  const firstRound = call.runRound(recordingOutlet().outlet, 3);
   // During a round, a request may be large.
   server.ask("sampling/createMessage", { text: large.repeat(3) }).catch(() => {});
   expect(await firstRound).toHaveProperty("inputRequests.ask-1.params.text.length", 600_000);
@@ -78,7 +75,7 @@ test("keeps no more than the limit for a server between two rounds", async () =>
   await expect(server.ask("sampling/createMessage", { text: large })).rejects.toThrow("are kept until it returns");
   finish(large);
   const second = recordingOutlet();
-  expect(await roundOf(call, second.outlet, 4)).toMatchObject({
+  expect(await call.runRound(second.outlet, 4)).toMatchObject({
     fault: { message: expect.stringContaining("The call waits for input from the client") },
   });
   expect(second.received()).toEqual([1, large, 2].map((data) => ({ level: "info", data })));

@@ -12,8 +12,10 @@ import { type ClientAccount, ClientCall, type RequestHeaders } from "../client-c
 import { InputRequests } from "../input-requests.js";
 import type { Outlet } from "./outlet.js";
 
-/** Open requests from the server, by key. */
-export interface InputRequired {
+/** How a round ends: with the outcome of the call, or with open requests from the server, by key. */
+export type RoundOutcome = CallOutcome | InputRequired;
+
+interface InputRequired {
   readonly inputRequests: RpcObject;
 }
 
@@ -48,8 +50,8 @@ export class StatelessCall extends ClientCall {
   progressToken: RequestId | undefined = undefined;
   /** The outlet of the current round; undefined between two rounds, when messages are kept for the next one. */
   #outlet: Outlet | undefined = undefined;
-  #then: ((end: CallOutcome | InputRequired) => void) | undefined = undefined;
-  #done: CallOutcome | undefined = undefined;
+  #resolveRound: ((end: RoundOutcome) => void) | undefined = undefined;
+  #outcome: CallOutcome | undefined = undefined;
   #inputRequests: InputRequests | undefined = undefined;
   #kept: [method: string, params: RpcObject, length: number][] | undefined = undefined;
   #keptLength = 0;
@@ -63,16 +65,14 @@ export class StatelessCall extends ClientCall {
   }
 
   /**
-   * Starts a round. `then` is called once, with the outcome or the open requests. Until then the call's notifications are sent to the
-   * outlet; progress has the token of this round.
+   * Runs until the call ends, or requires input. Until then the call's notifications are sent to the outlet; progress has the token of
+   * this round.
    */
-  startRound(
-    outlet: Outlet,
-    progressToken: RequestId | undefined,
-    then: (end: CallOutcome | InputRequired) => void,
-  ): void {
+  runRound(outlet: Outlet, progressToken: RequestId | undefined): Promise<RoundOutcome> {
+    const ended = new Promise<RoundOutcome>((resolve) => {
+      this.#resolveRound = resolve;
+    });
     this.#outlet = outlet;
-    this.#then = then;
     this.progressToken = progressToken;
     this.#keptLength = 0;
     const kept = this.#kept ?? [];
@@ -82,10 +82,11 @@ export class StatelessCall extends ClientCall {
       else if (progressToken !== undefined) this.notify(method, { ...params, progressToken });
     }
     this.#endRound();
+    return ended;
   }
 
   /** Resolves requests with the client's responses, by key. */
-  respond(responses: unknown): void {
+  receiveInput(responses: unknown): void {
     this.#inputRequests?.respond(responses);
   }
 
@@ -108,21 +109,21 @@ export class StatelessCall extends ClientCall {
     return response;
   }
 
-  protected override onSettled(outcome: CallOutcome): void {
-    this.#done = this.#keeps(outcome) ? outcome : tooLargeToKeep;
+  respond(outcome: CallOutcome): void {
+    this.#outcome = this.#keeps(outcome) ? outcome : tooLargeToKeep;
     this.#endRound();
   }
 
   /** Ends the round if there is an outcome or an open request. */
   #endRound(): void {
-    const then = this.#then;
-    const end = this.#done ?? this.#inputRequired();
-    if (then === undefined || end === undefined) return;
-    this.#then = undefined;
+    const resolve = this.#resolveRound;
+    const end = this.#outcome ?? this.#inputRequired();
+    if (resolve === undefined || end === undefined) return;
+    this.#resolveRound = undefined;
     this.#outlet = undefined;
     // The response may wait a long time for its client: the result must not be kept with it.
-    this.#done = undefined;
-    then(end);
+    this.#outcome = undefined;
+    resolve(end);
   }
 
   /** Whether a value may be kept until the next round; if so, its length is counted. */

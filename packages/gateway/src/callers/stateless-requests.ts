@@ -1,5 +1,4 @@
 import {
-  type CallOutcome,
   type Envelope,
   faultOf,
   isId,
@@ -19,7 +18,7 @@ import type { Dispatch } from "../dispatch/dispatch.js";
 import { type MergedServer, methodNotFound } from "../dispatch/merged-server.js";
 import type { Outlet } from "./outlet.js";
 import type { ParkedCalls } from "./parked-calls.js";
-import { type InputRequired, StatelessCall } from "./stateless-call.js";
+import { type RoundOutcome, StatelessCall } from "./stateless-call.js";
 
 /** Serves requests from modern clients, which have no session. */
 export interface StatelessRequests {
@@ -60,7 +59,8 @@ const serverPrefix = "u.";
 
 export function createStatelessRequests(options: StatelessRequestsOptions): StatelessRequests {
   const { merged, dispatch, parked, onDefect } = options;
-  const callOf = ({ request, envelope, account, headers }: StatelessRequest): StatelessCall => {
+  /** Dispatches a call, or finds the one that waits for the input in this request. */
+  const dispatchOrResume = ({ request, envelope, account, headers }: StatelessRequest): StatelessCall => {
     const { id, method, params } = request;
     // A client cannot return with input for another subject.
     const subject = JSON.stringify([method, params?.name ?? params?.uri ?? null]);
@@ -80,12 +80,7 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
     );
   };
 
-  const respond = (
-    request: RpcRequest,
-    call: StatelessCall,
-    end: CallOutcome | InputRequired,
-    outlet: Outlet,
-  ): void => {
+  const respond = (request: RpcRequest, call: StatelessCall, end: RoundOutcome, outlet: Outlet): void => {
     const { id, method } = request;
     if ("inputRequests" in end) {
       const state = parked.park(call, jsonLengthOf(end.inputRequests) ?? 0);
@@ -101,7 +96,7 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
         requestState: `${parkedPrefix}${state}`,
       };
       outlet.respond({ jsonrpc: "2.0", id, result: stamped(result, merged) }, 200);
-    } else if (call.isCancelledByCaller) outlet.end();
+    } else if (call.isAbandoned) outlet.end();
     else if (end.fault !== undefined) outlet.respond({ jsonrpc: "2.0", id, error: end.fault }, end.status);
     else outlet.respond({ jsonrpc: "2.0", id, result: modernResult(method, end.result, merged) }, 200);
   };
@@ -117,27 +112,30 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
       let call: StatelessCall;
       try {
         if (!merged.mayHave(method, "modern")) throw methodNotFound(method);
-        call = callOf(received);
+        call = dispatchOrResume(received);
       } catch (error) {
         outlet.respond({ jsonrpc: "2.0", id, error: faultOf(error) }, statusOf(error));
         return () => {};
       }
-      let hasEnded = false;
-      call.respond(params?.inputResponses);
+      call.receiveInput(params?.inputResponses);
       const token = metaOf(params)?.progressToken;
-      call.startRound(outlet, isId(token) ? token : undefined, (end) => {
+      let isOver = false;
+      const serve = async (): Promise<void> => {
+        const end = await call.runRound(outlet, isId(token) ? token : undefined);
         // A client that disconnected before it received the input request does not return with a response.
-        if (hasEnded && "inputRequests" in end) return;
-        hasEnded = true;
-        try {
-          respond(request, call, end, outlet);
-        } catch (error) {
+        if (isOver && "inputRequests" in end) return;
+        isOver = true;
+        respond(request, call, end, outlet);
+      };
+      serve()
+        .catch((error: unknown) => {
           onDefect(error);
-        }
-      });
+          outlet.respond({ jsonrpc: "2.0", id, error: faultOf(undefined) }, 500);
+        })
+        .catch(onDefect);
       return () => {
-        if (hasEnded) return;
-        hasEnded = true;
+        if (isOver) return;
+        isOver = true;
         call.cancel();
       };
     },

@@ -36,18 +36,33 @@ test("reports an observer that throws as a defect, and settles the call", async 
   expect(account.calls.size).toBe(0);
 });
 
-test("reports a response that cannot be written as a defect, and leaves no call in flight", async () => {
+test("reports a response that cannot be written as a defect, sends an error instead, and leaves no call in flight", async () => {
+  const written: CallOutcome[] = [];
   class UnwritableCall extends StatelessCall {
-    protected override onSettled(_: CallOutcome): void {
-      throw new Error("unwritable");
+    override respond(outcome: CallOutcome): void {
+      if (outcome.fault === undefined) throw new Error("unwritable");
+      written.push(outcome);
     }
   }
   const { dispatch, defects, request, options, account, accounts } = setUp();
   dispatch(new UnwritableCall(request, options));
   expect(account.calls.size).toBe(1);
   await expect.poll(() => defects).toEqual(["unwritable"]);
+  expect(written).toEqual([{ fault: { code: -32_603, message: "Internal gateway error." }, status: 500 }]);
   expect(account.calls.size).toBe(0);
   await accounts.idle(0, new Error("stop"));
+});
+
+test("sends the response of a call although something that waits for the call throws when it ends", async () => {
+  const { dispatch, defects, request, options } = setUp();
+  const call = new StatelessCall(request, options);
+  const order: string[] = [];
+  call.addEventListener("abort", fail("the first listener"));
+  call.addEventListener("abort", () => void order.push("the second listener"));
+  dispatch(call);
+  const outlet = { isOpen: true, send() {}, respond() {}, end() {} };
+  expect(await call.runRound(outlet, undefined)).toEqual({ result: { done: true } });
+  expect([order, defects]).toEqual([["the second listener"], ["the first listener"]]);
 });
 
 test("settles a call once, and remembers that its client cancelled it", async () => {
@@ -58,5 +73,5 @@ test("settles a call once, and remembers that its client cancelled it", async ()
   call.cancel();
   await expect.poll(() => call.outcome).toBeDefined();
   call.settle({ result: { late: true } });
-  expect([endings, call.outcome, call.isCancelledByCaller]).toEqual([["ok"], { result: { done: true } }, true]);
+  expect([endings, call.outcome, call.isAbandoned]).toEqual([["ok"], { result: { done: true } }, true]);
 });

@@ -82,12 +82,19 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     call.account.remove(call);
   };
 
-  /** Writing the response may throw: that is a defect, and must not end the process. */
+  /** Ends a call, and sends its response. What throws meanwhile is a defect, and the client gets a response all the same. */
   const settle = (call: ClientCall, outcome: CallOutcome): void => {
+    succeeds(() => call.settle(outcome));
+    if (!succeeds(() => call.respond(outcome))) succeeds(() => call.respond(internalError));
+  };
+
+  const succeeds = (work: () => void): boolean => {
     try {
-      call.settle(outcome);
+      work();
+      return true;
     } catch (error) {
       events.reportDefect(error);
+      return false;
     }
   };
 
@@ -112,8 +119,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   });
 }
 
+const internalError: CallOutcome = { fault: faultOf(undefined), status: 500 };
+
 function howOf(call: ClientCall, { result, fault }: CallOutcome): CallEnding["how"] {
-  if (fault !== undefined) return call.isCancelledByCaller ? "cancelled" : "error";
+  if (fault !== undefined) return call.isAbandoned ? "cancelled" : "error";
   if (result.isError === true) return "tool-error";
   return result.resultType === "input_required" ? "input" : "ok";
 }

@@ -98,6 +98,9 @@ class TaskInputCall extends ClientCall {
     this.inputRequests = new InputRequests(prefix);
   }
 
+  /** It is not dispatched, so it has no response. */
+  respond(): void {}
+
   /** Resolves when a request is open, after the timeout, or when the call has ended. */
   waitForRequest(timeoutMs: number): Promise<void> {
     if (this.inputRequests.list() !== undefined || this.aborted) return Promise.resolve();

@@ -17,6 +17,8 @@ class TestCall extends ClientCall {
     this.account = { label: client } as ClientAccount;
   }
 
+  respond(): void {}
+
   notify(): void {}
 
   ask(): Promise<never> {

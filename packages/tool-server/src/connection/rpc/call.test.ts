@@ -30,7 +30,7 @@ test("settles a call once, and cancels everything that waits for its caller", ()
   call.settle({ result: { first: true } });
   call.settle({ result: { second: true } });
   expect(call.outcome).toEqual({ result: { first: true } });
-  expect([call.aborted, call.reason, call.isCancelledByCaller]).toEqual([true, callEnded, false]);
+  expect([call.aborted, call.reason, call.isAbandoned]).toEqual([true, callEnded, false]);
 });
 
 test("allows one route for a call", () => {

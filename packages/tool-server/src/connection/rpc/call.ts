@@ -22,7 +22,7 @@ export interface CallRequest {
 
 /**
  * One request, from the moment it is parsed until its response is written. It is its own cancellation: cancelled without a reason,
- * its caller expects no response; else the reason is the response.
+ * nobody expects a response, because the caller cancelled it or is gone; else the reason is the response.
  */
 export class Call extends Canceller {
   readonly id: RequestId;
@@ -62,20 +62,16 @@ export class Call extends Canceller {
     return this.#outcome;
   }
 
-  /** Whether the caller cancelled it, so that it expects no response. */
-  get isCancelledByCaller(): boolean {
+  /** Whether it was cancelled without a reason: the caller cancelled it or is gone, so nobody expects a response. */
+  get isAbandoned(): boolean {
     return this.aborted && this.reason === undefined;
   }
 
-  /** Ends it, once: everything that still waits for its caller is cancelled. */
+  /** Ends it, once, and cancels everything that still runs for it. */
   settle(outcome: CallOutcome): void {
     if (this.#outcome !== undefined) return;
     this.#outcome = outcome;
-    try {
-      this.cancel(callEnded);
-    } finally {
-      this.onSettled(outcome);
-    }
+    this.cancel(callEnded);
   }
 
   /** Receives the server's progress, without the token. */
@@ -88,9 +84,6 @@ export class Call extends Canceller {
   taskProgress(): ((progress: RpcObject) => void) | undefined {
     return undefined;
   }
-
-  /** Sends the response. */
-  protected onSettled(_outcome: CallOutcome): void {}
 }
 
 /** The reason for cancelling everything about a call that has ended. */
