@@ -2,11 +2,11 @@ import { type ChannelzListener, listenChannelz } from "@wirescope/channelz/liste
 import { createRegistry } from "@wirescope/channelz/registry";
 import { observeListener } from "@wirescope/instrument/internal";
 import { ToolServerError } from "@wirescope/tool-server";
-import { defaultClientInfo, RpcError, rpcCodes, systemClock } from "@wirescope/tool-server/internal";
+import { defaultClientInfo, type LogLevel, RpcError, rpcCodes, systemClock } from "@wirescope/tool-server/internal";
 import { adminHeader } from "./admin/client/admin-header.js";
 import { createAccounts } from "./callers/accounts.js";
 import { createParkedCalls } from "./callers/parked-calls.js";
-import { createSessions, type Sessions } from "./callers/sessions.js";
+import { createSessions } from "./callers/sessions.js";
 import { createStatelessRequests } from "./callers/stateless-requests.js";
 import { createClientSubscriptions } from "./callers/subscriptions.js";
 import { createCallSignIns } from "./dispatch/call-sign-ins.js";
@@ -50,6 +50,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   /** Redacts text about a server, including secrets that the server revealed. */
   const redactAbout = (text: string, server: string | undefined): string =>
     ((server === undefined ? undefined : servers.named(server)) ?? secrets).redact(text);
+  const signIns = createSignIns(events);
   const observers = await createGatewayObservers({
     registry,
     gateway: {
@@ -70,7 +71,6 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     logsArguments: options.logsArguments ?? false,
     capturesBodies: options.capturesBodies ?? false,
   });
-  const sessions: Sessions = createSessions({ limits, events, onLogLevel: () => setLogLevel() });
   const table = createTaskTable({ max: limits.tasks, clock });
   const servers = createGatewayServers({
     secrets,
@@ -81,7 +81,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     events,
     observers: observers.calls,
-    onOAuthStep: (server, step) => signIns.onStep(server, step),
+    onOAuthStep: signIns.onStep,
   });
   const tasks = createTasks({
     table,
@@ -96,11 +96,10 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     tasks,
     onDefect: events.reportDefect,
   });
-  /** Sets the log level of all servers to the one that the sessions need. */
-  const setLogLevel = (): void => {
-    const level = sessions.minLogLevel();
+  const setLogLevel = (level: LogLevel | undefined): void => {
     for (const { subscriptions } of servers.all) subscriptions.setLogLevel(level);
   };
+  const sessions = createSessions({ limits, events, onLogLevel: setLogLevel });
   let configurations = options.configurations;
   const page =
     options.page &&
@@ -117,7 +116,6 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     });
   const adminToken = createToken();
   secrets.add(adminToken);
-  const signIns = createSignIns(events);
   const services = createGatewayServices({
     registry,
     observers: observers.services,
@@ -230,7 +228,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
       await servers.reload(next, tools, settings);
       configurations = next;
       // New servers do not have the log level yet.
-      setLogLevel();
+      setLogLevel(sessions.minLogLevel());
     },
     reconnect: async (server) => servers.find(server).reconnect(),
     oauth: async (server) => servers.find(server).oauth(),

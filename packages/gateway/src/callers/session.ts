@@ -218,13 +218,7 @@ export function createSession(init: SessionInit): Session {
       init.onClosed(session, reason);
     },
   };
-  const host: CallHost = {
-    session,
-    capabilities,
-    reach,
-    notify,
-    ask,
-  };
+  const host: CallHost = { session, capabilities, reach, notify, ask };
   return session;
 }
 

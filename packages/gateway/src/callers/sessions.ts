@@ -22,23 +22,23 @@ export interface Sessions {
 export interface SessionsOptions {
   readonly limits: GatewayLimits;
   readonly events: GatewayEvents;
-  /** `minLogLevel` may have changed. */
-  readonly onLogLevel: () => void;
+  /** Called when `minLogLevel` may have changed. */
+  readonly onLogLevel: (min: LogLevel | undefined) => void;
 }
 
 export function createSessions({ limits, events, onLogLevel }: SessionsOptions): Sessions {
-  const sessions = new Map<string, Session>();
+  const open = new Map<string, Session>();
   const unsubscribes = new Map<Session, () => void>();
   let hasSetLevel = false;
   let minLogLevel: LogLevel | undefined;
   const onLevelSet = (): void => {
     hasSetLevel = true;
-    onLogLevel();
+    onLogLevel(sessions.minLogLevel());
   };
   const { sessionIdleMs } = limits;
   const sweep = (now: number): void => {
     const oldest = now - sessionIdleMs;
-    for (const session of sessions.values()) {
+    for (const session of open.values()) {
       if (session.isIdle() && session.usedAt <= oldest) session.close("idle timeout");
     }
   };
@@ -49,7 +49,7 @@ export function createSessions({ limits, events, onLogLevel }: SessionsOptions):
 
   const makeRoom = (): boolean => {
     let longestIdle: Session | undefined;
-    for (const session of sessions.values()) {
+    for (const session of open.values()) {
       if (session.isIdle() && (longestIdle === undefined || session.usedAt < longestIdle.usedAt)) longestIdle = session;
     }
     longestIdle?.close("replaced by a newer session at the session limit");
@@ -57,25 +57,25 @@ export function createSessions({ limits, events, onLogLevel }: SessionsOptions):
   };
 
   const onClosed = (session: Session, reason: string): void => {
-    sessions.delete(session.id);
+    open.delete(session.id);
     unsubscribes.get(session)?.();
     unsubscribes.delete(session);
-    onLogLevel();
+    onLogLevel(sessions.minLogLevel());
     events.emit({ kind: "session-closed", client: session.account.label, session: session.shortId, reason });
   };
 
-  return {
-    all: sessions,
+  const sessions: Sessions = {
+    all: open,
     begin(init) {
-      if (sessions.size >= limits.sessions && !makeRoom()) {
+      if (open.size >= limits.sessions && !makeRoom()) {
         const reason = `The limit of ${limits.sessions} sessions is reached, and none of them is idle.`;
         events.emit({ kind: "refused", limit: "sessions", reason });
         return undefined;
       }
       const session = createSession({ ...init, onLogLevel: onLevelSet, onClosed });
-      sessions.set(session.id, session);
+      open.set(session.id, session);
       unsubscribes.set(session, events.subscribe(session.handlers));
-      onLogLevel();
+      onLogLevel(sessions.minLogLevel());
       events.emit({
         kind: "session-opened",
         client: init.account.label,
@@ -85,14 +85,14 @@ export function createSessions({ limits, events, onLogLevel }: SessionsOptions):
       return session;
     },
     find(id, principal) {
-      const session = sessions.get(id);
+      const session = open.get(id);
       return session?.account.principal === principal ? session : undefined;
     },
     minLogLevel() {
       // Without sessions nobody reads the messages, so the level stays.
-      if (!hasSetLevel || sessions.size === 0) return minLogLevel;
+      if (!hasSetLevel || open.size === 0) return minLogLevel;
       let lowest = logLevels.length - 1;
-      for (const { logLevel } of sessions.values()) {
+      for (const { logLevel } of open.values()) {
         lowest = Math.min(lowest, logLevel === undefined ? 0 : logLevels.indexOf(logLevel));
       }
       minLogLevel = logLevels[lowest];
@@ -100,7 +100,8 @@ export function createSessions({ limits, events, onLogLevel }: SessionsOptions):
     },
     close(reason) {
       clearInterval(timer);
-      for (const session of [...sessions.values()]) session.close(reason);
+      for (const session of [...open.values()]) session.close(reason);
     },
   };
+  return sessions;
 }
