@@ -30,18 +30,13 @@ export function hasApp({ tools }: GatewayServer, uri: string): boolean {
   return tools.cached?.some(({ definition }) => appUriOf(definition) === uri) ?? false;
 }
 
-/** The tools of a server, with the app URIs for clients: they identify the server if another server has the same URI. */
-export function withAppUris(
-  list: readonly Offered[] | undefined,
-  rename: (uri: string) => string,
-): readonly Offered[] | undefined {
-  return list?.map((item) => {
-    const uri = appUriOf(item.definition);
-    const own = uri === undefined ? undefined : rename(uri);
-    if (uri === undefined || own === undefined || own === uri) return item;
-    const { _meta } = item.definition as { readonly _meta: RpcObject };
-    const ui = isObject(_meta.ui) ? { ui: { ..._meta.ui, resourceUri: own } } : {};
-    const flat = _meta["ui/resourceUri"] === undefined ? {} : { "ui/resourceUri": own };
-    return { ...item, definition: { ...item.definition, _meta: { ..._meta, ...ui, ...flat } } };
-  });
+/** A tool with another app URI: one that identifies the server if another server has the same URI. */
+export function withAppUri<Tool extends Offered>(tool: Tool, rename: (uri: string) => string): Tool {
+  const uri = appUriOf(tool.definition);
+  const own = uri === undefined ? undefined : rename(uri);
+  if (own === uri) return tool;
+  const { _meta } = tool.definition as { readonly _meta: RpcObject };
+  const ui = isObject(_meta.ui) ? { ui: { ..._meta.ui, resourceUri: own } } : {};
+  const flat = _meta["ui/resourceUri"] === undefined ? {} : { "ui/resourceUri": own };
+  return { ...tool, definition: { ...tool.definition, _meta: { ..._meta, ...ui, ...flat } } };
 }

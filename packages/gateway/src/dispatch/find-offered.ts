@@ -1,5 +1,5 @@
 import type { CallPhases } from "@wirescope/tool-server";
-import { quoted, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import { quoted, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import { maxNameLength } from "../exposed-name.js";
 import { type Offered, type OfferedTool, offeredAs } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
@@ -7,6 +7,27 @@ import type { GatewayServer } from "../servers/server.js";
 interface Kinds {
   readonly tools: OfferedTool;
   readonly prompts: Offered;
+}
+
+interface ListKinds extends Kinds {
+  readonly resources: RpcObject;
+  readonly templates: RpcObject;
+  readonly skills: RpcObject;
+}
+
+/** The items of one kind that a server has; none if it did not respond in time. */
+export interface ServerItems<Item> {
+  readonly server: GatewayServer;
+  readonly items: readonly Item[];
+}
+
+/** Loads the lists of one kind, in the order of the servers. */
+export async function loadLists<Kind extends keyof ListKinds>(
+  servers: readonly GatewayServer[],
+  kind: Kind,
+): Promise<ServerItems<ListKinds[Kind]>[]> {
+  const lists = await Promise.all(servers.map((server) => server[kind].get()));
+  return servers.map((server, index) => ({ server, items: (lists[index] ?? []) as readonly ListKinds[Kind][] }));
 }
 
 export interface Found<Item> {

@@ -89,7 +89,7 @@ export function createMergedServer({
     "resources/read": async (call) =>
       call.params.uri === statusUri ? readStatus(servers()) : readResource(routes, call),
     "resources/directory/read": (call) => readDirectory(routes, call),
-    "skills/list": onePage(() => listSkills(routes)),
+    "skills/list": onePage(() => listSkills(servers(), routes)),
     "skills/get": (call) => getSkill(routes, call),
     "completion/complete": (call) => complete(servers(), routes, call),
   };

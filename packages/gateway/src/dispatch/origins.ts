@@ -1,5 +1,6 @@
 import { isObject, type RpcObject } from "@wirescope/tool-server/internal";
-import type { Offered } from "../servers/offered.js";
+import { definitionsOf, type Offered } from "../servers/offered.js";
+import type { ServerItems } from "./find-offered.js";
 
 /** The extension of clients that show which server offers an item, and what the server calls it. */
 export const originExtension = "io.wirescope/origin";
@@ -15,7 +16,12 @@ export function withOrigin(definition: RpcObject, server: string, name: string):
   return { ...definition, _meta: { ...meta, [originExtension]: { server, name } } };
 }
 
-/** The tools or prompts of a server with their origin. */
-export function withOrigins(list: readonly Offered[] | undefined, server: string): readonly Offered[] | undefined {
-  return list?.map((item) => ({ ...item, definition: withOrigin(item.definition, server, item.original) }));
+/** The tools or prompts of all servers for a client with these capabilities. Of several with the same name, the first. */
+export function definitionsFor(capabilities: RpcObject, lists: readonly ServerItems<Offered>[]): RpcObject[] {
+  const showsOrigin = showsOrigins(capabilities);
+  const shown = ({ server, items }: ServerItems<Offered>): readonly Offered[] =>
+    showsOrigin
+      ? items.map((item) => ({ ...item, definition: withOrigin(item.definition, server.name, item.original) }))
+      : items;
+  return definitionsOf(lists.flatMap(shown));
 }

@@ -1,5 +1,3 @@
-import { isObject, type RpcObject } from "@wirescope/tool-server/internal";
-
 const scheme = "wirescope://";
 /**
  * Clients recognize apps and skills by their schemes, which are kept: `ui://server+rest` and `skill://server+/rest`, because the folder
@@ -30,26 +28,4 @@ export function parsePrefixedUri(text: string): { readonly server: string; reado
   } catch {
     return undefined;
   }
-}
-
-/** A skill whose URIs identify its server. */
-export function prefixedSkill(server: string, skill: RpcObject): RpcObject {
-  const { resources } = skill;
-  const own = Array.isArray(resources)
-    ? { resources: resources.map((item: unknown) => prefixedItem(server, item)) }
-    : {};
-  return { ...skill, uri: prefixedUri(server, String(skill.uri)), ...own };
-}
-
-/** An item whose URI identifies its server. */
-export function prefixedItem(server: string, item: unknown): unknown {
-  return isObject(item) && typeof item.uri === "string" ? { ...item, uri: prefixedUri(server, item.uri) } : item;
-}
-
-/**
- * The folder of a skill: everything in it belongs to the skill. Empty if the skill has no folder of its own, so that it does not claim
- * another server's resources.
- */
-export function skillFolder({ uri }: RpcObject): string {
-  return /^skill:\/\/[^/]+\/(?:.*\/)?/s.exec(String(uri))?.[0] ?? "";
 }

@@ -1,9 +1,8 @@
 import { isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
-import { definitionsOf } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
-import { findOffered } from "./find-offered.js";
-import { showsOrigins, withOrigins } from "./origins.js";
+import { findOffered, loadLists } from "./find-offered.js";
+import { definitionsFor } from "./origins.js";
 import type { ResourceRoutes } from "./resources.js";
 
 /** The prompts of all servers that responded in time. */
@@ -11,9 +10,7 @@ export async function listPrompts(
   servers: readonly GatewayServer[],
   { capabilities }: Pick<ClientCall, "capabilities">,
 ): Promise<RpcObject> {
-  const lists = await Promise.all(servers.map((server) => server.prompts.get()));
-  if (!showsOrigins(capabilities)) return { prompts: definitionsOf(lists) };
-  return { prompts: definitionsOf(lists.map((list, index) => withOrigins(list, servers[index]?.name ?? ""))) };
+  return { prompts: definitionsFor(capabilities, await loadLists(servers, "prompts")) };
 }
 
 export async function getPrompt(

@@ -2,7 +2,7 @@ import { isObject, type RpcObject } from "@wirescope/tool-server/internal";
 import type { GatewayServer } from "../servers/server.js";
 import { fitsLiterals } from "../servers/tool-filter.js";
 import { hasApp } from "./app-resources.js";
-import { prefixedUri, skillFolder } from "./prefixed-uri.js";
+import { prefixedUri } from "./prefixed-uri.js";
 
 /**
  * Which servers a URI may belong to. A server can list any URI and link to any URI in a result, so if several servers may have one, the
@@ -80,6 +80,14 @@ function hasScheme(list: readonly RpcObject[] | undefined, text: string): boolea
   const { schemes } = indexOf(list);
   const scheme = schemeOf(text);
   return schemes.has(scheme) || schemes.has("") || (scheme === "" && schemes.size > 0);
+}
+
+/**
+ * The folder of a skill: everything in it belongs to the skill. Empty if the skill has no folder of its own, so that it does not claim
+ * another server's resources.
+ */
+function skillFolder({ uri }: RpcObject): string {
+  return /^skill:\/\/[^/]+\/(?:.*\/)?/s.exec(String(uri))?.[0] ?? "";
 }
 
 function hasSkill({ skills }: GatewayServer, uri: string): boolean {

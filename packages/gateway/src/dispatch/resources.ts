@@ -1,8 +1,9 @@
 import { isObject, quoted, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall, WatchedResource } from "../client-call.js";
 import type { GatewayServer } from "../servers/server.js";
+import { loadLists } from "./find-offered.js";
 import { showsOrigins, withOrigin } from "./origins.js";
-import { parsePrefixedUri, prefixedSkill, prefixedUri } from "./prefixed-uri.js";
+import { parsePrefixedUri, prefixedUri } from "./prefixed-uri.js";
 import { createResourceOwners, mapLinks } from "./resource-owners.js";
 
 export async function readResource(routes: ResourceRoutes, call: ClientCall): Promise<RpcObject> {
@@ -73,10 +74,8 @@ export interface ResourceRoutes {
   /** The resources of all servers, each with a URI that identifies its server. */
   list(call: Pick<ClientCall, "capabilities">): Promise<readonly RpcObject[]>;
   listTemplates(call: Pick<ClientCall, "capabilities">): Promise<readonly RpcObject[]>;
-  /** The skills of all servers, as `list` does. */
-  listSkills(): Promise<readonly RpcObject[]>;
-  /** The URI of a tool's app for clients: it identifies the server if another has the same URI. */
-  appUri(server: GatewayServer, uri: string): string;
+  /** The URI of an app or a skill for clients: it identifies the server if another has the same URI. */
+  uriFor(server: GatewayServer, uri: string): string;
 }
 
 const maxLearned = 10_000;
@@ -100,13 +99,12 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
     { capabilities }: Pick<ClientCall, "capabilities">,
   ): Promise<RpcObject[]> => {
     const all = servers();
-    await loadLists(all);
-    const lists = await Promise.all(all.map((server) => server[kind].get()));
+    await loadOwners(all);
     const field = kind === "resources" ? "uri" : "uriTemplate";
     const showsOrigin = showsOrigins(capabilities);
-    return all.flatMap((server, index) =>
+    return (await loadLists(all, kind)).flatMap(({ server, items }) =>
       // A duplicate within one server is listed once.
-      [...new Map(lists[index]?.map((item) => [item[field], item])).values()].map((item) => {
+      [...new Map(items.map((item) => [item[field], item])).values()].map((item) => {
         const uri = String(item[field]);
         const shown = field === "uri" ? owners.uriFor(server, uri) : owners.templateFor(server, uri);
         const own = shown === uri ? item : { ...item, [field]: shown };
@@ -127,7 +125,7 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
       // A server whose lists are not loaded yet may have it too.
       const known = all.some(isUnlisted) ? undefined : lookUp(text);
       if (known !== undefined) return { server: known, uri: text };
-      await loadLists(all);
+      await loadOwners(all);
       const late = lookUp(text);
       if (late !== undefined) return { server: late, uri: text };
       const able = all.filter((server) => server.describe()?.capabilities.resources !== undefined);
@@ -151,16 +149,7 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
     },
     list: (call) => listAll("resources", call),
     listTemplates: (call) => listAll("templates", call),
-    async listSkills() {
-      const all = servers();
-      const lists = await Promise.all(all.map(({ skills }) => skills.get()));
-      return all.flatMap((server, index) =>
-        (lists[index] ?? []).map((skill) =>
-          owners.isShared(server, String(skill.uri)) ? prefixedSkill(server.name, skill) : skill,
-        ),
-      );
-    },
-    appUri: owners.uriFor,
+    uriFor: owners.uriFor,
   };
 }
 
@@ -171,7 +160,7 @@ function isUnlisted(server: GatewayServer): boolean {
 }
 
 /** Loads the lists that are used to find the server of a resource, as far as the servers respond in time. */
-async function loadLists(servers: readonly GatewayServer[]): Promise<void> {
+async function loadOwners(servers: readonly GatewayServer[]): Promise<void> {
   await Promise.all(
     servers.flatMap(({ resources, templates, skills }) => [resources.get(), templates.get(), skills.get()]),
   );

@@ -1,12 +1,12 @@
 import { isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import { exposedName } from "../exposed-name.js";
-import { definitionsOf, type Offered, type OfferedTool } from "../servers/offered.js";
+import type { Offered, OfferedTool } from "../servers/offered.js";
 import { assertParamHeaders, buildParamHeaders } from "../servers/param-headers.js";
 import type { GatewayServer } from "../servers/server.js";
-import { appUriOf, isForAppsOnly, showsApps, withAppUris } from "./app-resources.js";
-import { type Found, findCached, findOffered } from "./find-offered.js";
-import { showsOrigins, withOrigins } from "./origins.js";
+import { appUriOf, isForAppsOnly, showsApps, withAppUri } from "./app-resources.js";
+import { type Found, findCached, findOffered, loadLists } from "./find-offered.js";
+import { definitionsFor } from "./origins.js";
 import type { ResourceRoutes } from "./resources.js";
 import { type Tasks, taskSupportOf } from "./tasks.js";
 
@@ -17,19 +17,20 @@ export async function listTools(
   { era, capabilities }: Pick<ClientCall, "era" | "capabilities">,
   offersSignIn: boolean,
 ): Promise<RpcObject> {
-  const all = await Promise.all(servers.map((server) => server.tools.get()));
-  const lists = all.map((list, index) => {
-    const server = servers[index];
-    if (server === undefined || !list?.some(({ definition }) => appUriOf(definition) !== undefined)) return list;
-    const shown = showsApps(capabilities) ? list : list.filter(({ definition }) => !isForAppsOnly(definition));
-    return withAppUris(shown, (uri) => routes.appUri(server, uri)) as readonly OfferedTool[];
+  const lists = (await loadLists(servers, "tools")).map(({ server, items }) => {
+    const shown = items.some(hasApp)
+      ? items
+          .filter(({ definition }) => showsApps(capabilities) || !isForAppsOnly(definition))
+          .map((tool) => withAppUri(tool, (uri) => routes.uriFor(server, uri)))
+      : items;
+    return { server, items: era === "legacy" ? shown.map((tool) => asLegacyTool(tool, server)) : shown };
   });
-  const offered = era === "legacy" ? lists.map((list, index) => asLegacyTools(list, servers[index])) : lists;
-  const signIns = offersSignIn ? servers.map(signInTools) : [];
-  if (!showsOrigins(capabilities)) return { tools: definitionsOf([...offered, ...signIns]) };
-  const originOf = (list: readonly Offered[] | undefined, index: number): readonly Offered[] | undefined =>
-    withOrigins(list, servers[index]?.name ?? "");
-  return { tools: definitionsOf([...offered.map(originOf), ...signIns.map(originOf)]) };
+  const signIns = offersSignIn ? servers.map((server) => ({ server, items: signInTools(server) })) : [];
+  return { tools: definitionsFor(capabilities, [...lists, ...signIns]) };
+}
+
+function hasApp({ definition }: Offered): boolean {
+  return appUriOf(definition) !== undefined;
 }
 
 export async function callTool(
@@ -74,30 +75,21 @@ function findForApp(servers: readonly GatewayServer[], call: ClientCall, name: s
   const found = servers.flatMap((server) => {
     const tools = server.tools.cached ?? [];
     const item = tools.find(({ original }) => original === name);
-    return item !== undefined && tools.some(({ definition }) => appUriOf(definition) !== undefined)
-      ? [{ server, item }]
-      : [];
+    return item !== undefined && tools.some(hasApp) ? [{ server, item }] : [];
   });
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** The tools of a server as legacy clients accept them. */
-function asLegacyTools(
-  list: readonly OfferedTool[] | undefined,
-  server: GatewayServer | undefined,
-): readonly Offered[] | undefined {
-  return list?.map((item) => {
-    const definition = asLegacyTool(item.definition);
-    const taskSupport = server && taskSupportOf(server, item);
-    if (taskSupport !== undefined) return { ...item, definition: { ...definition, execution: { taskSupport } } };
-    return definition === item.definition ? item : { ...item, definition };
-  });
-}
-
-/** Legacy clients accept only an object schema as a tool's output schema. */
-function asLegacyTool(tool: RpcObject): RpcObject {
-  const { outputSchema, ...rest } = tool;
-  return outputSchema === undefined || (isObject(outputSchema) && outputSchema.type === "object") ? tool : rest;
+/** A tool as legacy clients accept it: with an object schema as its output schema, and with its support of legacy tasks. */
+function asLegacyTool(tool: OfferedTool, server: GatewayServer): Offered {
+  const { outputSchema, ...rest } = tool.definition;
+  const isAccepted = outputSchema === undefined || (isObject(outputSchema) && outputSchema.type === "object");
+  const definition = isAccepted ? tool.definition : rest;
+  const taskSupport = taskSupportOf(server, tool);
+  return {
+    ...tool,
+    definition: taskSupport === undefined ? definition : { ...definition, execution: { taskSupport } },
+  };
 }
 
 /** Legacy clients accept only objects as structured content; other values are sent as text. */

@@ -38,9 +38,8 @@ export function offerPrompt(server: string, definition: RpcObject, isUnprefixed 
 }
 
 /** The definitions of all items; only the first of each name, because clients reject a list with duplicate names. */
-export function definitionsOf(lists: readonly (readonly Offered[] | undefined)[]): RpcObject[] {
-  const all = lists.flatMap((list) => list ?? []);
-  return [...indexOf(all).values()].map(({ definition }) => definition);
+export function definitionsOf(items: readonly Offered[]): RpcObject[] {
+  return [...indexOf(items).values()].map(({ definition }) => definition);
 }
 
 function indexOf(list: readonly Offered[]): ReadonlyMap<string, Offered> {
