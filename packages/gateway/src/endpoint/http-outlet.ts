@@ -2,6 +2,8 @@ import { ServerResponse } from "node:http";
 import {
   encodeMessage,
   faultOf,
+  parseMessage,
+  type ReadMessage,
   type RequestId,
   RpcError,
   type RpcMessage,
@@ -12,7 +14,7 @@ import {
 import type { Outlet } from "../callers/outlet.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { EventStream, EventStreams } from "./event-streams.js";
-import { type EndpointRequest, type EndpointResponse, isDisconnected, readBody } from "./http-exchange.js";
+import { type EndpointRequest, type EndpointResponse, isDisconnected, isJson, readBody } from "./http-exchange.js";
 
 /** The response to one HTTP request: JSON, or an event stream if a message is sent before the response. */
 export function createHttpOutlet(response: EndpointResponse, streams: EventStreams): Outlet {
@@ -101,6 +103,16 @@ export function refuse(
   unread?.resume();
 }
 
+/** Refuses a request whose method the path does not have. */
+export function refuseMethod(
+  request: EndpointRequest,
+  response: EndpointResponse,
+  allow: string,
+  advice: string = `Use ${allow}.`,
+): void {
+  refuse(request, response, httpError(405, `Method not allowed. ${advice}`), null, { allow });
+}
+
 /** Ends a request whose handler threw: with the error if it is one for the client; else it is a defect, and the status is 500. */
 export function endFailed(
   { events }: Pick<EndpointParts, "events">,
@@ -114,19 +126,37 @@ export function endFailed(
   if (!response.writableEnded) response.destroy();
 }
 
-/** Reads the message in a request. Resolves with undefined if it was refused because it exceeds the limit. */
-export async function readText(
-  { limits, events }: Pick<EndpointParts, "limits" | "events">,
+/**
+ * Reads the message in a POST request, and waits for its turn; `onQueued` is called if that is not the current one. Resolves with
+ * undefined if the request was refused: it is not JSON, exceeds the limit, or contains no message.
+ */
+export async function readMessage(
+  parts: EndpointParts,
   request: EndpointRequest,
   response: EndpointResponse,
-): Promise<string | undefined> {
+  onQueued: (parts: EndpointParts, request: EndpointRequest) => void,
+): Promise<ReadMessage | undefined> {
+  const { limits, events, turns } = parts;
+  if (!isJson(request.headers["content-type"])) {
+    refuse(request, response, httpError(415, "The content type must be application/json."));
+    return undefined;
+  }
   const text = await readBody(request, limits.messageBytes);
   if (text === undefined) {
     const reason = `The message exceeds the limit of ${limits.messageBytes} bytes.`;
     events.emit({ kind: "refused", limit: "message-bytes", reason });
     refuse(request, response, httpError(413, reason));
+    return undefined;
   }
-  return text;
+  const turn = turns.enter();
+  if (turn !== undefined) {
+    onQueued(parts, request);
+    await turn;
+  }
+  const read = parseMessage(text);
+  if (!("code" in read)) return read;
+  refuse(request, response, httpError(400, read.message, read.code));
+  return undefined;
 }
 
 export function httpError(status: number, message: string, code: number = rpcCodes.failed): RpcError {

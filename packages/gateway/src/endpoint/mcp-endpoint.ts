@@ -1,10 +1,4 @@
-import {
-  hasEnvelope,
-  isModernVersion,
-  parseMessage,
-  type RpcNotification,
-  type RpcRequest,
-} from "@wirescope/tool-server/internal";
+import { hasEnvelope, isModernVersion, type RpcNotification, type RpcRequest } from "@wirescope/tool-server/internal";
 import type { EndpointParts } from "./endpoint-parts.js";
 import {
   accepts,
@@ -12,11 +6,10 @@ import {
   type EndpointResponse,
   type HttpHandler,
   isDisconnected,
-  isJson,
   sessionIdOf,
   versionOf,
 } from "./http-exchange.js";
-import { endFailed, httpError, readText, refuse } from "./http-outlet.js";
+import { endFailed, httpError, readMessage, refuse, refuseMethod } from "./http-outlet.js";
 import { serveLegacyDelete, serveLegacyGet, serveLegacyPost } from "./legacy-http.js";
 import { serveModernPost } from "./modern-http.js";
 
@@ -28,8 +21,7 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
   return (request, response) => {
     const version = versionOf(request.headers);
     if (version !== undefined && isModernVersion(version) && request.method !== "POST") {
-      const error = httpError(405, `Method not allowed. Use POST: version ${version} has no other method.`);
-      return refuse(request, response, error, null, { allow: "POST" });
+      return refuseMethod(request, response, "POST", `Use POST: version ${version} has no other method.`);
     }
     switch (request.method) {
       case "POST":
@@ -39,40 +31,20 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
       case "DELETE":
         return serveLegacyDelete(parts, request, response);
       default:
-        return refuse(request, response, httpError(405, "Method not allowed. Use POST, GET or DELETE."), null, {
-          allow: "GET, POST, DELETE",
-        });
-    }
-    if (!isJson(request.headers["content-type"])) {
-      return refuse(request, response, httpError(415, "The content type must be application/json."));
+        return refuseMethod(request, response, "GET, POST, DELETE", "Use POST, GET or DELETE.");
     }
     const { accept } = request.headers;
     if (!accepts(accept, "application/json") || !accepts(accept, "text/event-stream")) {
-      return refuse(
-        request,
-        response,
-        httpError(406, "The client must accept application/json and text/event-stream."),
-      );
+      const error = httpError(406, "The client must accept application/json and text/event-stream.");
+      return refuse(request, response, error);
     }
     servePost(parts, request, response).catch((error: unknown) => endFailed(parts, request, response, error));
   };
 }
 
 async function servePost(parts: EndpointParts, request: EndpointRequest, response: EndpointResponse): Promise<void> {
-  const text = await readText(parts, request, response);
-  if (text === undefined) return;
-  const turn = parts.turns.enter();
-  if (turn !== undefined) {
-    // A session whose request waits is not idle.
-    const session = sessionIdOf(request.headers);
-    if (session !== undefined) parts.sessions.find(session, parts.requesterOf(request).principal)?.touch();
-    await turn;
-  }
-  const read = parseMessage(text);
-  if ("code" in read) {
-    refuse(request, response, httpError(400, read.message, read.code));
-    return;
-  }
+  const read = await readMessage(parts, request, response, touchSession);
+  if (read === undefined) return;
   if (read.kind !== "response" && isModern(read.message, request)) {
     if (!isDisconnected(response)) serveModernPost(parts, request, response, read);
     return;
@@ -80,6 +52,12 @@ async function servePost(parts: EndpointParts, request: EndpointRequest, respons
   // A legacy client that disconnects does not cancel its calls, but a new session would be useless: the client does not get its id.
   if (read.kind === "request" && read.message.method === "initialize" && isDisconnected(response)) return;
   serveLegacyPost(parts, request, response, read);
+}
+
+/** A session whose request waits is not idle. */
+function touchSession({ sessions, requesterOf }: EndpointParts, request: EndpointRequest): void {
+  const session = sessionIdOf(request.headers);
+  if (session !== undefined) sessions.find(session, requesterOf(request).principal)?.touch();
 }
 
 function isModern({ method, params }: RpcRequest | RpcNotification, request: EndpointRequest): boolean {

@@ -1,5 +1,4 @@
 import {
-  decodeHeaderText,
   type Envelope,
   hasEnvelope,
   missingEnvelopeKeys,
@@ -7,7 +6,6 @@ import {
   nameFieldOf,
   type ReadMessage,
   RpcError,
-  type RpcNotification,
   type RpcObject,
   type RpcRequest,
   readEnvelope,
@@ -15,7 +13,7 @@ import {
 } from "@wirescope/tool-server/internal";
 import type { RequestHeaders } from "../client-call.js";
 import { isExtensionNotification } from "../extension-messages.js";
-import { headerMismatch } from "../servers/param-headers.js";
+import { decodeHeader, headerMismatch } from "../servers/param-headers.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import { type EndpointRequest, type EndpointResponse, headerOf, versionOf } from "./http-exchange.js";
 import { createHttpOutlet, endFailed } from "./http-outlet.js";
@@ -31,7 +29,7 @@ export function serveModernPost(
   try {
     if (kind === "notification") {
       const envelope = hasEnvelope(message.params) ? readEnvelope(message.params) : undefined;
-      assertNotificationHeaders(message, headers);
+      readMethodHeader(message.method, headers);
       if (isExtensionNotification(message.method)) {
         parts.dispatch.count(parts.accounts.shared(parts.requesterOf(request), envelope?.clientInfo));
         parts.merged.notify(message, envelope?.capabilities);
@@ -74,25 +72,21 @@ function cancelOnDisconnect(response: EndpointResponse, cancel: () => void): voi
 function assertModernHeaders(request: RpcRequest, { version }: Envelope, headers: RequestHeaders): void {
   const { method, params } = request;
   const versionHeader = versionOf(headers);
-  const methodHeader = headerOf(headers, "mcp-method");
   if (versionHeader !== undefined && versionHeader !== version) {
     throw headerMismatch("mcp-protocol-version", `the body has version ${version}, the header ${versionHeader}`);
   }
-  if (methodHeader !== undefined && methodHeader !== method) {
-    throw headerMismatch("mcp-method", `the body has method ${method}, the header ${methodHeader}`);
-  }
+  const methodHeader = readMethodHeader(method, headers);
   if (!modernVersions.includes(version)) throw unsupportedVersion(version);
   if (versionHeader === undefined) throw headerMismatch("mcp-protocol-version", "the header is missing");
   if (methodHeader === undefined) throw headerMismatch("mcp-method", "the header is missing");
   assertName(method, params, headers);
 }
 
-/** Throws an RpcError if the method header of a notification differs from its body. */
-function assertNotificationHeaders({ method }: RpcNotification, headers: RequestHeaders): void {
-  const methodHeader = headerOf(headers, "mcp-method");
-  if (methodHeader !== undefined && methodHeader !== method) {
-    throw headerMismatch("mcp-method", `the notification is ${method}, the header ${methodHeader}`);
-  }
+/** The header with the method, if there is one. Throws an RpcError if the body has another method. */
+function readMethodHeader(method: string, headers: RequestHeaders): string | undefined {
+  const header = headerOf(headers, "mcp-method");
+  if (header === undefined || header === method) return header;
+  throw headerMismatch("mcp-method", `the body has method ${method}, the header ${header}`);
 }
 
 /** The error for an unsupported protocol version, with the supported ones. */
@@ -105,10 +99,6 @@ function assertName(method: string, params: RpcObject | undefined, headers: Requ
   const field = nameFieldOf(method);
   const value = field === undefined ? undefined : params?.[field];
   if (field === undefined || typeof value !== "string") return;
-  const header = headerOf(headers, "mcp-name");
-  if (header === undefined) throw headerMismatch("mcp-name", `the body has ${field}, but the header is missing`);
-  const decoded = decodeHeaderText(header);
-  if (decoded === undefined)
-    throw headerMismatch("mcp-name", "the header is marked as base64, but is not valid base64 of UTF-8");
+  const decoded = decodeHeader("mcp-name", headerOf(headers, "mcp-name"), field);
   if (decoded !== value) throw headerMismatch("mcp-name", `the header and ${field} in the body differ`);
 }

@@ -1,18 +1,11 @@
-import {
-  faultOf,
-  parseMessage,
-  type ReadMessage,
-  RpcError,
-  type RpcRequest,
-  rpcCodes,
-} from "@wirescope/tool-server/internal";
+import { faultOf, type ReadMessage, RpcError, type RpcRequest, rpcCodes } from "@wirescope/tool-server/internal";
 import type { Requester } from "../callers/accounts.js";
 import type { Outlet } from "../callers/outlet.js";
 import type { Session } from "../callers/session.js";
 import { beginSession, newSessionId } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import { accepts, type EndpointRequest, type EndpointResponse, type HttpHandler, isJson } from "./http-exchange.js";
-import { endFailed, httpError, readText, refuse } from "./http-outlet.js";
+import { accepts, type EndpointRequest, type EndpointResponse, type HttpHandler } from "./http-exchange.js";
+import { endFailed, httpError, readMessage, refuse, refuseMethod } from "./http-outlet.js";
 
 /** One client of the HTTP+SSE transport. */
 interface SseClient {
@@ -31,7 +24,7 @@ export interface SseEndpoint {
 export const messagesPath = "/messages";
 
 export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
-  const { limits, streams, turns, requesterOf } = parts;
+  const { limits, streams, requesterOf } = parts;
   const clients = new Map<string, SseClient>();
 
   const initialize = (id: string, client: SseClient, message: RpcRequest): void => {
@@ -62,7 +55,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
   return {
     open(request, response) {
       if (request.method !== "GET") {
-        refuse(request, response, httpError(405, "Method not allowed. Use GET."), null, { allow: "GET" });
+        refuseMethod(request, response, "GET");
         return;
       }
       if (!accepts(request.headers.accept, "text/event-stream")) {
@@ -86,15 +79,13 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
     },
     post(request, response) {
       if (request.method !== "POST") {
-        refuse(request, response, httpError(405, "Method not allowed. Use POST."), null, { allow: "POST" });
+        refuseMethod(request, response, "POST");
         return;
       }
       const id = new URLSearchParams(request.url?.split("?", 2)[1] ?? "").get("sessionId") ?? "";
       const client = clients.get(id);
       if (client?.requester.principal !== requesterOf(request).principal) {
         refuse(request, response, notFound());
-      } else if (!isJson(request.headers["content-type"])) {
-        refuse(request, response, httpError(415, "The content type must be application/json."));
       } else {
         servePost(id, client, request, response).catch((error: unknown) => endFailed(parts, request, response, error));
       }
@@ -107,22 +98,16 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
     request: EndpointRequest,
     response: EndpointResponse,
   ): Promise<void> {
-    const text = await readText(parts, request, response);
-    if (text === undefined) return;
-    const turn = turns.enter();
-    if (turn !== undefined) {
-      client.session?.touch();
-      await turn;
-    }
-    const read = parseMessage(text);
-    if ("code" in read) refuse(request, response, httpError(400, read.message, read.code));
+    const read = await readMessage(parts, request, response, () => client.session?.touch());
+    if (read === undefined) return;
     // Its stream may have closed while the message was read or queued.
-    else if (!clients.has(id)) refuse(request, response, notFound());
-    else {
-      response.writeHead(202);
-      response.end("Accepted");
-      receive(id, client, read);
+    if (!clients.has(id)) {
+      refuse(request, response, notFound());
+      return;
     }
+    response.writeHead(202);
+    response.end("Accepted");
+    receive(id, client, read);
   }
 }
 

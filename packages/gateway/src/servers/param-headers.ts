@@ -56,14 +56,19 @@ export function assertParamHeaders(
     const text = textOf(value);
     if (text === undefined) continue;
     const sent = headers[header];
-    if (typeof sent !== "string")
-      throw headerMismatch(header, `the body has ${path.join(".")}, but the header is missing`);
-    const decoded = decodeHeaderText(sent.trim());
-    if (decoded === undefined)
-      throw headerMismatch(header, "the header is marked as base64, but is not valid base64 of UTF-8");
+    const field = path.join(".");
+    const decoded = decodeHeader(header, typeof sent === "string" ? sent.trim() : undefined, field);
     const isSame = isNumber && /^-?\d+(\.\d+)?$/.test(decoded) ? Number(decoded) === value : decoded === text;
-    if (!isSame) throw headerMismatch(header, `the header and ${path.join(".")} in the body differ`);
+    if (!isSame) throw headerMismatch(header, `the header and ${field} in the body differ`);
   }
+}
+
+/** The value of a header that repeats a field of the body. Throws an RpcError if it is missing or invalid. */
+export function decodeHeader(header: string, sent: string | undefined, field: string): string {
+  if (sent === undefined) throw headerMismatch(header, `the body has ${field}, but the header is missing`);
+  const decoded = decodeHeaderText(sent);
+  if (decoded !== undefined) return decoded;
+  throw headerMismatch(header, "the header is marked as base64, but is not valid base64 of UTF-8");
 }
 
 /** The headers of a call with these arguments. */
