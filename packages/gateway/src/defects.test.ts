@@ -145,25 +145,36 @@ test("fails a call that waits for a sign-in if the browser cannot be opened beca
   await expect(shared.join(callOf())).rejects.toBe(cannotBeShown);
 });
 
-test("ends the pause before a request is repeated when its call is cancelled", async () => {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
-  const call = callOf();
-  Object.defineProperty(call, "era", { value: "legacy" });
-  const connection = {
-    send: vi.fn(async (_: ClientCall, { paramsFor }: { paramsFor: (server: { era: string }) => unknown }) => {
-      paramsFor({ era: "modern" });
-      return { resultType: "input_required" };
-    }),
-  };
-  const observers = joinObservers([], () => {});
-  const forwarded = forward(connection as unknown as Connection, call, { method: "tools/call", params: {} }, observers);
-  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
-  call.cancel(new Error("cancelled"));
-  await expect(forwarded).rejects.toThrow("cancelled");
-  expect(vi.getTimerCount()).toBe(0);
-  expect(connection.send).toHaveBeenCalledTimes(1);
-});
+test.for([
+  ["with a reason", new Error("cancelled"), "cancelled"],
+  ["by its client", undefined, "The client cancelled the call."],
+] as const)(
+  "ends the pause before a request is repeated when its call is cancelled %s",
+  async ([, reason, message]) => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const call = callOf();
+    Object.defineProperty(call, "era", { value: "legacy" });
+    const connection = {
+      send: vi.fn(async (_: ClientCall, { paramsFor }: { paramsFor: (server: { era: string }) => unknown }) => {
+        paramsFor({ era: "modern" });
+        return { resultType: "input_required" };
+      }),
+    };
+    const observers = joinObservers([], () => {});
+    const forwarded = forward(
+      connection as unknown as Connection,
+      call,
+      { method: "tools/call", params: {} },
+      observers,
+    );
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+    call.cancel(reason);
+    await expect(forwarded).rejects.toMatchObject({ message });
+    expect(vi.getTimerCount()).toBe(0);
+    expect(connection.send).toHaveBeenCalledTimes(1);
+  },
+);
 
 test("sends nothing more to an HTTP/2 client that has reset its request", async () => {
   const streams = createEventStreams();

@@ -1,7 +1,6 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
-import { askClient } from "../servers/forward.js";
+import { askClient, pause } from "../servers/forward.js";
 
 /** Requests to a modern server about one task. */
 export interface ModernTaskRequests {
@@ -30,10 +29,7 @@ export async function awaitModernTask(call: ClientCall, requests: ModernTaskRequ
     if (newRequests.length === 0) {
       const { pollIntervalMs } = state;
       const requestedMs = typeof pollIntervalMs === "number" ? pollIntervalMs : pollMs.usual;
-      const pauseMs = Math.min(Math.max(requestedMs, pollMs.min), pollMs.max);
-      await pause(pauseMs, undefined, { signal: call.signal }).catch(() => {
-        throw call.reason ?? new RpcError(rpcCodes.failed, "The call was cancelled.");
-      });
+      await pause(call, Math.min(Math.max(requestedMs, pollMs.min), pollMs.max));
       continue;
     }
     for (const [key] of newRequests) {
@@ -42,10 +38,7 @@ export async function awaitModernTask(call: ClientCall, requests: ModernTaskRequ
     }
     if (handledKeys.size > maxInputRequests)
       throw limitExceeded(call, `sent more than the maximum of ${maxInputRequests} input requests`);
-    const responses = await Promise.all(
-      newRequests.map(async ([key, request]) => [key, await askClient(request, call)] as const),
-    );
-    await requests.respond(Object.fromEntries(responses));
+    await requests.respond(await askClient(newRequests, call));
   }
 }
 

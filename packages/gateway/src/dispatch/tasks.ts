@@ -187,14 +187,16 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
         throw new RpcError(rpcCodes.invalidParams, "The cursor is unknown: start again without one.");
       const page = all.slice(start, start + pageSize);
       const tasks: RpcObject[] = [];
+      const unlessCancelled = (error: unknown): undefined => {
+        if (call.aborted) throw error;
+      };
       for (const task of page) {
         const server = knownServer(task);
         // A task that its server has forgotten is not listed.
         const state =
           kept.get(task.id)?.state ??
-          (server === undefined ? undefined : await stateOf(server, call, task).catch(() => undefined));
+          (server === undefined ? undefined : await stateOf(server, call, task).catch(unlessCancelled));
         if (state !== undefined) tasks.push(legacyTask(state, task.id));
-        call.throwIfAborted();
       }
       const last = page.at(-1);
       return { tasks, ...(last === undefined || start + pageSize >= all.length ? {} : { nextCursor: last.id }) };

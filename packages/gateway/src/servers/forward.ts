@@ -95,14 +95,12 @@ function legacyResult(method: string, { _meta, ...result }: RpcObject): RpcObjec
 /** The responses of a legacy client to the input requests in a result. */
 async function inputOf({ inputRequests, requestState }: RpcObject, call: ClientCall): Promise<RpcObject> {
   const requests = isObject(inputRequests) ? Object.entries(inputRequests) : [];
-  if (requests.length === 0) await pause(call);
+  if (requests.length === 0) await pause(call, repeatPauseMs);
   call.openRequests += 1;
   try {
-    const responses = await Promise.all(
-      requests.map(async ([key, request]) => [key, await askClient(request, call)] as const),
-    );
+    const inputResponses = await askClient(requests, call);
     return {
-      ...(responses.length === 0 ? {} : { inputResponses: Object.fromEntries(responses) }),
+      ...(requests.length === 0 ? {} : { inputResponses }),
       ...(typeof requestState === "string" ? { requestState } : {}),
     };
   } finally {
@@ -111,23 +109,35 @@ async function inputOf({ inputRequests, requestState }: RpcObject, call: ClientC
   }
 }
 
-/** Waits before a request is sent again. Rejects with the call's reason if it is cancelled meanwhile. */
-function pause(call: ClientCall): Promise<void> {
+/** Waits during a call. Rejects if it is cancelled meanwhile: with its reason, or with an RpcError if it has none. */
+export function pause(call: ClientCall, delayMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const onCancel = (): void => {
       clearTimeout(timer);
-      reject(call.reason);
+      reject(call.reason ?? new RpcError(rpcCodes.failed, "The client cancelled the call."));
     };
     const timer = setTimeout(() => {
       call.removeEventListener("abort", onCancel);
       resolve();
-    }, repeatPauseMs);
+    }, delayMs);
     call.addEventListener("abort", onCancel);
   });
 }
 
-/** Sends an input request of a modern server to a legacy client. Rejects with an RpcError if the client does not support it. */
-export async function askClient(request: unknown, call: ClientCall): Promise<RpcObject> {
+/**
+ * Sends the input requests of a modern server, by key, to a legacy client. Resolves with the responses by key. Rejects with an RpcError
+ * if the client does not support a request.
+ */
+export async function askClient(
+  requests: readonly (readonly [string, unknown])[],
+  call: ClientCall,
+): Promise<RpcObject> {
+  return Object.fromEntries(
+    await Promise.all(requests.map(async ([key, request]) => [key, await askOne(request, call)] as const)),
+  );
+}
+
+async function askOne(request: unknown, call: ClientCall): Promise<RpcObject> {
   const { method, params } = isObject(request) ? request : {};
   const sent = isObject(params) ? withoutMeta(params) : undefined;
   const required = typeof method === "string" ? requiredCapabilities(method, sent) : undefined;
