@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { textOfPage, titleOfPage } from "./page-text.js";
+import { isPage, textOfPage, titleOfPage } from "./page-text.js";
 
 test("the text of a page has no markup, styles and scripts", () => {
   const page =
@@ -14,4 +14,15 @@ test.each(["<", "<a", "<title", "<script", "</"])("a page that repeats %j is rea
   const page = part.repeat(Math.floor(262_144 / part.length));
   expect(textOfPage(page).length).toBeLessThanOrEqual(page.length);
   expect(titleOfPage(page)).toBeUndefined();
+});
+
+test.each(["<!DOCTYPE html>", " \n<html lang=en>", '<?xml version="1.0"?>\n<html>', "<body>"])(
+  "a body that starts with %j is a page",
+  (start) => {
+    expect(isPage(`${start}text`)).toBe(true);
+  },
+);
+
+test.each(["", "plain", '{"page": "<html>"}', "<error>no</error>"])("the body %j is no page", (body) => {
+  expect(isPage(body)).toBe(false);
 });

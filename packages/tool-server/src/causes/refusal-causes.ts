@@ -1,7 +1,7 @@
 import { isoTime } from "../duration.js";
 import { type Cause, type CauseCode, type Fix, rankCauses } from "./cause-table.js";
 import { type FixTarget, fixByCommand, fixField, fixHelper, fixVariable } from "./fixes.js";
-import { approvalHint, audienceHint, expiryHint, scopeHint } from "./hints.js";
+import { type Statement, states } from "./peer-text.js";
 import {
   describeRefusal,
   type HeaderDefect,
@@ -225,15 +225,27 @@ function statedCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
       : variable === undefined
         ? { advice: "Get a new credential from the operator of the server." }
         : fixVariable(variable, `Get a new credential and set ${variable}.`);
-  const found = (hint: RegExp, code: CauseCode, weight: number, problem: string, fix: Fix): Cause[] =>
-    hint.test(stated) ? [{ code, weight, problem, evidence, fix }] : [];
+  const found = (statement: Statement, code: CauseCode, weight: number, problem: string, fix: Fix): Cause[] =>
+    states(stated, statement) ? [{ code, weight, problem, evidence, fix }] : [];
   return [
-    ...found(expiryHint, "token-expired", 0.9, "The server says that the token has expired.", renew),
-    ...found(audienceHint, "wrong-audience", 0.88, "The server says that the token is for another audience.", renew),
-    ...found(scopeHint, "scope-missing", 0.85, "The server says that a permission is missing.", renew),
-    ...found(approvalHint, "approval-needed", 0.92, "The server says that an administrator must approve it first.", {
-      advice: "Ask an administrator of the server, or of your organization there, to approve this client.",
-    }),
+    ...found("token-expired", "token-expired", 0.9, "The server says that the token has expired.", renew),
+    ...found(
+      "audience-wrong",
+      "wrong-audience",
+      0.88,
+      "The server says that the token is for another audience.",
+      renew,
+    ),
+    ...found("scope-missing", "scope-missing", 0.85, "The server says that a permission is missing.", renew),
+    ...found(
+      "approval-needed",
+      "approval-needed",
+      0.92,
+      "The server says that an administrator must approve it first.",
+      {
+        advice: "Ask an administrator of the server, or of your organization there, to approve this client.",
+      },
+    ),
     ...(refusal.status === 403 ? [possibleApproval(evidence)] : []),
   ];
 }

@@ -1,7 +1,7 @@
 import { isoTime, roundedDuration } from "../duration.js";
 import type { Cause, Fix } from "./cause-table.js";
 import { type FixTarget, fixByCommand, fixField, fixHelper, fixVariable } from "./fixes.js";
-import { tenantHint } from "./hints.js";
+import { states } from "./peer-text.js";
 import {
   describeRefusal,
   type HeaderEvidence,
@@ -127,7 +127,8 @@ export function tenantCauses(refusal: RefusalEvidence, target: FixTarget): Cause
     const problem = `${header} selects ${JSON.stringify(value)}, but the token belongs to another tenant.`;
     add(0.9, problem, [`${header}: ${value}; the token has ${list}.`]);
   }
-  if (tenantHint.test(statedReason(refusal))) add(0.87, "The server says that the tenant or workspace is wrong.");
+  if (states(statedReason(refusal), "tenant-wrong"))
+    add(0.87, "The server says that the tenant or workspace is wrong.");
   if (tenantVariables.length > 0 && status === 403) {
     const list = [...new Set(tenantVariables)].join(", ");
     add(0.45, `${list} selects the tenant or workspace. The credential may belong to another one.`);

@@ -101,11 +101,11 @@ const maxCauses = 8;
  */
 export function redactFailure(error: ToolServerError, redact: Redact, depth = 0): ToolServerError {
   const { subject, problem, evidence, advice } = error;
-  const parts = redactValue({ subject, problem, evidence, advice }, redact) as ErrorParts;
-  const isSame = new ToolServerError(error.code, parts).message === error.message;
+  const shown: ErrorParts = { subject, problem, evidence, advice };
+  const parts = redactValue(shown, redact) as ErrorParts;
   const details = redactValue(error.details, redact) as ToolServerErrorDetails;
   const cause = depth < maxCauses ? redactCause(error.cause, redact, depth + 1) : undefined;
-  if (isSame && details === error.details && cause === error.cause) return error;
+  if (parts === shown && details === error.details && cause === error.cause) return error;
   const redacted = new ToolServerError(error.code, parts, { details, ...(cause === undefined ? {} : { cause }) });
   // The original stack is more useful than that of the redaction.
   if (error.stack !== undefined) redacted.stack = redact(error.stack);

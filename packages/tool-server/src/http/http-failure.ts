@@ -177,7 +177,9 @@ export function codeOf(error: unknown): string {
 
 function said(error: unknown, code: string): string {
   const text = error instanceof Error && error.message !== "" ? error.message : String(error);
-  return code === "" || text.includes(code) ? printableText(text, 300) : `${printableText(text, 300)} (${code})`;
+  // The message of a system error contains its code.
+  const isComplete = code === "" || (error instanceof Error && "syscall" in error);
+  return isComplete ? printableText(text, 300) : `${printableText(text, 300)} (${code})`;
 }
 
 /** The names in a certificate that Node rejected for the host. */

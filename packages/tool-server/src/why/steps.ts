@@ -1,3 +1,4 @@
+import type { OAuthEventKind } from "../auth/oauth/oauth-context.js";
 import { describeResponse } from "../causes/refusal-evidence.js";
 import type { CredentialKind } from "../connection-info.js";
 import { isoTime } from "../duration.js";
@@ -125,11 +126,25 @@ function describeStage(stage: (typeof stages)[number], network: NetworkEvidence)
   }
 }
 
+/** The events that explain the state of a sign-in. */
+const signInEvents: ReadonlySet<OAuthEventKind> = new Set<OAuthEventKind>([
+  "issuer-changed",
+  "sign-in-waiting",
+  "sign-in-started",
+  "sign-in-done",
+  "sign-in-failed",
+  "refresh-started",
+  "refreshed",
+  "refresh-failed",
+  "token-adopted",
+  "tokens-dropped",
+]);
+
 function signInStep(oauth: OAuthEvidence | undefined): Step[] {
   if (oauth === undefined) return [];
   const { vaultFailure, before, vault, events } = oauth;
   if (vaultFailure !== undefined) return [step("sign-in", "failed", vaultFailure.message)];
-  const relevant = events.filter(({ kind }) => /refresh|token|sign-in|issuer/.test(kind)).map(({ text }) => text);
+  const relevant = events.filter(({ kind }) => signInEvents.has(kind)).map(({ text }) => text);
   const more = [vault?.summary, vault?.warning, ...relevant];
   if (before?.isSignedIn !== true) return [step("sign-in", "skipped", "Not signed in to this server.", ...more)];
   const { issuer, account, scopes, expiresAt, canRefresh } = before;

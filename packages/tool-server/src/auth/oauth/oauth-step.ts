@@ -48,7 +48,11 @@ const redacted = "[redacted]";
 /** A request or a response whose step is reported. */
 interface StepMessage {
   readonly name: string;
-  readonly request: Pick<HttpRequest, "url" | "headers" | "body"> & { readonly method: string };
+  readonly request: Pick<HttpRequest, "url" | "headers" | "body"> & {
+    readonly method: string;
+    /** Whether another document is tried if this one does not exist, so that its absence is no failure. Default false. */
+    readonly isSearch?: boolean | undefined;
+  };
   readonly response?: { readonly status: number; readonly headers: ResponseHeaders; readonly body?: string };
   readonly durationMs?: number;
   readonly failure?: unknown;
@@ -71,11 +75,11 @@ export function requestStep(secrets: Pick<SecretRegistry, "redact">, message: St
   const { method, url } = request;
   const isPlanned = response === undefined && failure === undefined;
   const isOk = response !== undefined && (response.status < 400 || expects.includes(response.status));
-  const isSearch = /metadata$/.test(name) && response !== undefined && response.status < 500;
+  const isMissing = request.isSearch === true && response !== undefined && response.status < 500;
   const isRepeated = pendingErrors.includes(String(parseJsonObject(response?.body ?? "")?.error));
   return {
     name,
-    outcome: isOk ? "ok" : isPlanned || isSearch || isRepeated ? "skipped" : "failed",
+    outcome: isOk ? "ok" : isPlanned || isMissing || isRepeated ? "skipped" : "failed",
     ...(isPlanned ? { isPlanned } : {}),
     method,
     url: shownUrl(secrets, url),

@@ -6,6 +6,7 @@ import {
   type ToolServerErrorDetails,
 } from "../../errors.js";
 import type { HttpResponse } from "../../http/http-client.js";
+import { isPage, titleOfPage } from "../../page-text.js";
 import { printableText } from "../../printable-text.js";
 import { type RpcFault, rpcCodes } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
@@ -118,9 +119,9 @@ export function notAToolServer(context: NetworkContext, response: UnexpectedResp
     const advice = "Check that the URL is a Streamable HTTP endpoint.";
     return failure("NOT_A_TOOL_SERVER", { problem, advice }, details);
   }
-  const title = titleOf(text);
-  if (title !== undefined || mediaType === "text/html") {
-    const name = title === undefined || title === "" ? "" : `, titled ${JSON.stringify(quoteOf(context, title))}`;
+  if (isPage(text) || mediaType === "text/html") {
+    const title = (isPage(text) && titleOfPage(text)) || "";
+    const name = title === "" ? "" : `, titled ${JSON.stringify(quoteOf(context, title))}`;
     const problem = `${subject} responded with an HTML page${name}, not with ${json} or ${eventStream}. A sign-in page or a proxy may be in front of it.`;
     const advice = "Open the URL in a browser, and check its path.";
     return failure("NOT_A_TOOL_SERVER", { problem, advice }, details);
@@ -166,8 +167,7 @@ function excerptOf(context: NetworkContext, response: UnexpectedResponse): strin
   const { mediaType, text } = response;
   const error = errorIn(text);
   if (error !== undefined) return quoteOf(context, error.message);
-  const title = titleOf(text);
-  if (title !== undefined) return quoteOf(context, title);
+  if (isPage(text)) return quoteOf(context, titleOfPage(text) ?? "");
   const isText = mediaType === "" || mediaType.startsWith("text/") || mediaType.endsWith("json");
   return isText ? quoteOf(context, text.trim()) : "";
 }
@@ -180,12 +180,6 @@ function rpcErrorOf({ text }: UnexpectedResponse): ToolServerErrorDetails {
 function errorIn(text: string): RpcFault | undefined {
   const [message] = parseMessages(text) ?? [];
   return message === undefined || "method" in message ? undefined : message.error;
-}
-
-/** The title of an HTML page; undefined for anything else. */
-function titleOf(text: string): string | undefined {
-  if (!/^\s*(?:<!doctype html|<html|<head|<body)/i.test(text)) return undefined;
-  return /<title[^>]*>([^<]*)/i.exec(text)?.[1]?.trim().replace(/\s+/g, " ") ?? "";
 }
 
 /** Quotes text of the server: redacted, on one line and truncated. */

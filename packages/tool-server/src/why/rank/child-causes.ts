@@ -1,6 +1,6 @@
 import type { Cause, Fix } from "../../causes/cause-table.js";
 import { fixField, fixVariable } from "../../causes/fixes.js";
-import { credentialHint, versionHint } from "../../causes/hints.js";
+import { states } from "../../causes/peer-text.js";
 import { shellWord } from "../../command-line.js";
 import { significantLines } from "../../process/process-outcome.js";
 import { isSecretName } from "../../secrets/recognize-secrets.js";
@@ -42,7 +42,7 @@ function logsToStdout(child: ChildEvidence, { message }: FailureEvidence): Cause
 
 function protocolCauses(seen: WalkEvidence, child: ChildEvidence, { message, said = "" }: FailureEvidence): Cause[] {
   const base = { weight: 0.8, problem: message, evidence: lastOutput(child) };
-  if (credentialHint.test(said)) {
+  if (states(said, "credential-rejected")) {
     const variable = seen.variables.find(isSecretName);
     const fix =
       variable === undefined
@@ -51,7 +51,7 @@ function protocolCauses(seen: WalkEvidence, child: ChildEvidence, { message, sai
     return [{ ...base, code: "token-refused", fix }];
   }
   const fix = { advice: "Update the server, or report its response to its maintainers." };
-  return [{ ...base, code: versionHint.test(said) ? "version-unsupported" : "response-invalid", fix }];
+  return [{ ...base, code: states(said, "version-unsupported") ? "version-unsupported" : "response-invalid", fix }];
 }
 
 function notStarted(seen: WalkEvidence, { command, notStarted: reason, searched, path }: ChildEvidence): Cause {
@@ -107,14 +107,11 @@ function missingVariables(seen: WalkEvidence, child: ChildEvidence): Cause[] {
   });
 }
 
-const networkTrouble =
-  /\b(?:ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNREFUSED|ECONNRESET|40[137]|proxy|certificate|network|timed? ?out)\b/i;
-
 /** Variables that the process did not get because they contain a credential. Silence and network errors of a launcher suggest it. */
 function withheldVariables(seen: WalkEvidence, child: ChildEvidence): Cause[] {
   const [variable] = child.withheld;
   if (variable === undefined) return [];
-  const isLikely = child.exit === undefined || child.stderr.some((line) => networkTrouble.test(line));
+  const isLikely = child.exit === undefined || child.stderr.some((line) => states(line, "network-trouble"));
   const problem = `The process did not get ${child.withheld.join(", ")}: the value contains a credential, so only the entry can pass it on.`;
   const fix = passOn(seen, variable, "Pass it on in env if the process may have it.");
   const weight = isLikely ? 0.93 : 0.5;

@@ -1,5 +1,6 @@
 import type { Cause, CauseCode, Fix } from "../../causes/cause-table.js";
 import { fixByBridge, fixByCommand, fixField, fixVariable } from "../../causes/fixes.js";
+import { states } from "../../causes/peer-text.js";
 import { commandLine } from "../../command-line.js";
 import { isClientCertificateAlert } from "../../http/http-failure.js";
 import {
@@ -76,13 +77,9 @@ function evidenceOf({ host, port, proxy, addresses, certificate, authorities, fa
   ];
 }
 
-/** Products that intercept TLS. */
-const inspector =
-  /zscaler|netskope|palo ?alto|fortinet|fortigate|blue ?coat|sophos|cisco umbrella|kaspersky|mitmproxy|charles proxy|burp/i;
-
 function certificateEvidence(certificate: CertificateEvidence): string[] {
   const inspected = "A product between here and the server intercepts TLS and signs its own certificate.";
-  return [describeCertificate(certificate), ...(inspector.test(certificate.issuer) ? [inspected] : [])];
+  return [describeCertificate(certificate), ...(states(certificate.issuer, "tls-intercepted") ? [inspected] : [])];
 }
 
 function fixFor(seen: WalkEvidence, network: NetworkEvidence, code: CauseCode): Fix {

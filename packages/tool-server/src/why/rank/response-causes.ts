@@ -1,6 +1,6 @@
 import type { Cause, CauseCode, Fix } from "../../causes/cause-table.js";
 import { fixByBridge, fixByCommand, fixField } from "../../causes/fixes.js";
-import { credentialHint, versionHint } from "../../causes/hints.js";
+import { states } from "../../causes/peer-text.js";
 import { describeResponse, type ResponseEvidence } from "../../causes/refusal-evidence.js";
 import { parseUrl } from "../../url.js";
 import type { AttemptEvidence, WalkEvidence } from "../evidence.js";
@@ -56,9 +56,6 @@ function statusCauses(seen: WalkEvidence, { failure, response }: AttemptEvidence
   return found("not-the-protocol", 0.7, url("Check that the url is the url of the tool server."));
 }
 
-/** Whole words only: "sso" is also in lessons and associates. */
-const signInHint = /\b(?:sign|log)(?:g?ing)?[ -]?in\b|\bsso\b|\bauthenticat/i;
-
 /** A success status, but not a response of the protocol. */
 function foreignCauses(
   seen: WalkEvidence,
@@ -69,7 +66,7 @@ function foreignCauses(
   if (code !== "NOT_A_TOOL_SERVER" || response === undefined) return [];
   const check = fixField(seen, "url", "Open the url in a browser and correct it: this is not a tool server.");
   if (response.title !== undefined || response.mediaType === "text/html") {
-    const isSignIn = signInHint.test(`${response.title} ${response.excerpt}`);
+    const isSignIn = states(`${response.title} ${response.excerpt}`, "sign-in-asked");
     const advice =
       "A sign-in page is in front of the server. Open the url in a browser, and ask its operator how programs can get past it.";
     return found("html-page", 0.9, isSignIn ? { ...check, advice } : check);
@@ -114,12 +111,12 @@ function protocolCauses(
   found: (code: CauseCode, weight: number, fix: Fix) => Cause[],
   isConnected: boolean,
 ): Cause[] {
-  if (!isConnected && versionHint.test(said)) {
+  if (!isConnected && states(said, "version-unsupported")) {
     return found("version-unsupported", 0.95, {
       advice: "Update the server: it supports no protocol version known here.",
     });
   }
-  if (credentialHint.test(said)) {
+  if (states(said, "credential-rejected")) {
     return found("token-refused", 0.7, {
       advice: "Check the credential of the entry: the error response says that the server rejects it.",
     });

@@ -1,7 +1,7 @@
 import { knownIssuer } from "../../auth/oauth/discovery/known-issuers.js";
 import type { Cause, CauseCode, Fix } from "../../causes/cause-table.js";
 import { fixByCommand, fixByRegistration, fixField } from "../../causes/fixes.js";
-import { approvalHint } from "../../causes/hints.js";
+import { states } from "../../causes/peer-text.js";
 import { providerHint } from "../../causes/provider-codes.js";
 import { asksForToken, describeRefusal, type RefusalEvidence } from "../../causes/refusal-evidence.js";
 import { isoTime, roundedDuration } from "../../duration.js";
@@ -172,11 +172,11 @@ function failureCauses(
   const base = { weight: 0.95, problem: message, evidence: [when] };
   const hint = providerHint(said, issuer);
   if (hint !== undefined) return [{ ...base, code: hint.code, fix: fixField(seen, "oauth", hint.advice, hint.write) }];
-  if (approvalHint.test(said)) {
+  if (states(said, "approval-needed")) {
     const advice = "Ask an administrator of the server, or of your organization there, to approve this client.";
     return [{ ...base, code: "approval-needed", fix: { advice } }];
   }
-  if (/redirect[_ ]?ur[il]/i.test(said) && code !== "issuer-changed") {
+  if (states(said, "redirect-wrong") && code !== "issuer-changed") {
     const advice =
       "Sign out and sign in again: this registers the client again. If it was registered by hand, correct its redirect URI.";
     return [{ ...base, code: "redirect-mismatch", fix: fixByCommand(seen, ["logout", "login"], advice) }];

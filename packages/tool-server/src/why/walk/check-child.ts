@@ -1,3 +1,4 @@
+import { states, variableNamesIn } from "../../causes/peer-text.js";
 import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
 import { createEntryCredential } from "../../connection/servers/entry-credential.js";
 import type { StdioTransport } from "../../connection/transports/stdio-transport.js";
@@ -80,9 +81,6 @@ function printableValue(name: string, value: string, sanitize: Walk["sanitize"])
   return isSecret || sanitize(value, 500) !== value ? undefined : value;
 }
 
-const missingHint =
-  /\b(required|missing|not set|unset|must be set|undefined|not defined|not found|please set|set the|provide)\b/i;
-
 /** The variables that the output of a process says are missing, and that the entry does not pass on. */
 export function missingVariables(
   stderr: readonly string[],
@@ -90,9 +88,8 @@ export function missingVariables(
   variables: Variables,
 ): ChildEvidence["missing"] {
   const named = stderr
-    .filter((line) => missingHint.test(line))
-    .flatMap((line) => [...line.matchAll(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/g)].map(([name]) => name))
-    // Codes such as ERR_MODULE_NOT_FOUND are not variables.
-    .filter((name) => !Object.hasOwn(passed, name) && !/^(ERR|E)_/.test(name));
+    .filter((line) => states(line, "variable-missing"))
+    .flatMap(variableNamesIn)
+    .filter((name) => !Object.hasOwn(passed, name));
   return [...new Set(named)].slice(0, 5).map((variable) => ({ variable, isSetHere: Boolean(variables[variable]) }));
 }

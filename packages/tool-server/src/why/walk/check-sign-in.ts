@@ -1,6 +1,6 @@
 import { carriesCredential } from "../../auth/credentials/refusal-evidence.js";
 import { createClientStore } from "../../auth/oauth/clients/client-store.js";
-import { isPageRefusal, unknownClient } from "../../auth/oauth/clients/register-client.js";
+import { type ClientDefect, clientDefectIn, isUnknownClientCode } from "../../auth/oauth/clients/register-client.js";
 import type { AuthorizationServer } from "../../auth/oauth/discovery/authorization-server.js";
 import { requestRules } from "../../auth/oauth/discovery/known-issuers.js";
 import type { OAuthContext } from "../../auth/oauth/oauth-context.js";
@@ -159,7 +159,12 @@ function unregistered(context: OAuthContext, server: AuthorizationServer): Clien
   return { kind: "none", outcome: isOpen ? "to-register" : "closed", redirectUri: undefined, evidence: [text] };
 }
 
-const wrongRedirect = /redirect[_ ]?ur[il]/i;
+const outcomes: Readonly<Record<ClientDefect, ClientEvidence["outcome"]>> = {
+  "redirect-wrong": "redirect-mismatch",
+  "client-unknown": "dead",
+  // Not dead: the authorization server may be unable to read the document only now.
+  "client-document": "unclear",
+};
 
 /** What the response of an authorization endpoint says about the client. Redirects are not followed, and queries not reported. */
 export function inspectClientResponse(
@@ -176,15 +181,11 @@ export function inspectClientResponse(
   if (status >= 300 && status < 400 && target !== undefined) {
     const error = target.searchParams.get("error");
     if (error === null) return result("accepted", ", and accepts the client.");
-    const outcome = unknownClient.test(error) ? "dead" : "unclear";
+    const outcome = isUnknownClientCode(error) ? "dead" : "unclear";
     return result(outcome, `, with the error ${peerText(context, error, 100)}.`);
   }
   if (status >= 200 && status < 400) return result("accepted", ", and accepts the client.");
-  const text = textOfPage(body);
-  const said = peerText(context, text.replace(/\s+/g, " ").trim(), 200);
-  if (isPageRefusal(status)) {
-    if (wrongRedirect.test(text)) return result("redirect-mismatch", `: ${said}`);
-    if (unknownClient.test(text)) return result("dead", `: ${said}`);
-  }
-  return result("unclear", said === "" ? "." : `: ${said}`);
+  const said = peerText(context, textOfPage(body).replace(/\s+/g, " ").trim(), 200);
+  const defect = clientDefectIn({ status, body });
+  return result(defect === undefined ? "unclear" : outcomes[defect], said === "" ? "." : `: ${said}`);
 }

@@ -2,7 +2,7 @@ import { Canceller } from "../../cancellation.js";
 import type { ResponseEvidence } from "../../causes/refusal-evidence.js";
 import type { Clock } from "../../clock.js";
 import type { HttpClient, HttpRequest, HttpResponse, ResponseHeaders } from "../../http/http-client.js";
-import { textOfPage, titleOfPage } from "../../page-text.js";
+import { isPage, textOfPage, titleOfPage } from "../../page-text.js";
 import { parseUrl } from "../../url.js";
 import type { Walk } from "./walk.js";
 
@@ -126,8 +126,6 @@ function readStart(response: HttpResponse, clock: Clock, keep: (chunk: Buffer) =
   });
 }
 
-const htmlStart = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<html|<head|<body)/i;
-
 export function collectResponseEvidence(
   { sanitize }: Pick<Walk, "sanitize">,
   exchange: RecordedExchange,
@@ -135,15 +133,15 @@ export function collectResponseEvidence(
   const { method, url, status, headers } = exchange;
   const body = exchange.body();
   const [mediaType = ""] = (headers["content-type"] ?? "").toLowerCase().split(";");
-  const isPage = htmlStart.test(body);
-  const title = isPage ? sanitize(titleOfPage(body) ?? "", 150) : undefined;
+  const hasMarkup = isPage(body);
+  const title = hasMarkup ? sanitize(titleOfPage(body) ?? "", 150) : undefined;
   return {
     method,
     path: sanitize(url.pathname, 200),
     status,
     mediaType: sanitize(mediaType, 100),
     title,
-    excerpt: sanitize(isPage ? textOfPage(body) : textOfBody(body), 500),
+    excerpt: sanitize(hasMarkup ? textOfPage(body) : textOfBody(body), 500),
     location: locationOf(headers.location, url, sanitize),
     retryAfter: headers["retry-after"] === undefined ? undefined : sanitize(headers["retry-after"], 50),
   };

@@ -1,3 +1,4 @@
+import { type Statement, states } from "../../../causes/peer-text.js";
 import { stringOf } from "../../../json-object.js";
 import { textOfPage } from "../../../page-text.js";
 import { parseUrl } from "../../../url.js";
@@ -100,14 +101,35 @@ function issuedAuthentication(method: string | undefined, clientSecret: string |
   return method === "client_secret_post" ? "client_secret_post" : "client_secret_basic";
 }
 
-/** The errors of authorization servers about a client that they do not know. An id, often a UUID, may be part of the sentence. */
-export const unknownClient: RegExp =
-  /(?:invalid|unauthorized|unknown|unrecogni[sz]ed|unregistered)[_ ](?:client|application)|(?:client|application)[^.,]{0,100}(?:not (?:be )?found|does not exist|not registered|unknown|invalid|not recogni[sz]ed|disabled)/i;
-const documentError = /client[^.]{0,20}metadata|redirect[_ ]uri/i;
+/** The error codes about a client that the authorization server does not know: those of RFC 6749, and some that servers add. */
+const unknownClientCodes: ReadonlySet<string> = new Set([
+  "invalid_client",
+  "unauthorized_client",
+  "unknown_client",
+  "unregistered_client",
+  "unrecognized_client",
+  "invalid_application",
+  "unauthorized_application",
+  "unknown_application",
+]);
 
-/** Whether an authorization endpoint refuses a request with this status without a redirect. */
-export function isPageRefusal(status: number): boolean {
-  return [400, 401, 403, 404, 422].includes(status);
+/** Whether an error code, in a redirect, says that the authorization server does not know the client. */
+export function isUnknownClientCode(code: string): boolean {
+  return unknownClientCodes.has(code.toLowerCase());
+}
+
+/** The defects of a client that the page of an authorization endpoint can state. */
+export type ClientDefect = Extract<Statement, "client-unknown" | "client-document" | "redirect-wrong">;
+
+/**
+ * What is wrong with a client, according to the response of an authorization endpoint that refuses it without a redirect: a page for the
+ * user, because such an error must not be sent to the client (RFC 6749, 4.1.2.1). The redirect first, as such a page may also name the client.
+ */
+export function clientDefectIn({ status, body }: Pick<OAuthResponse, "status" | "body">): ClientDefect | undefined {
+  if (![400, 401, 403, 404, 422].includes(status)) return undefined;
+  const text = textOfPage(body);
+  const defects: readonly ClientDefect[] = ["redirect-wrong", "client-unknown", "client-document"];
+  return defects.find((defect) => states(text, defect));
 }
 
 /**
@@ -127,11 +149,9 @@ export async function isClientDead(
       requested: "a check of the registration",
       headers: { accept: "text/html, application/json" },
     };
-    const { status, body, headers } = await sendOAuthRequest(context, request, signal);
-    const error = parseUrl(headers.location ?? "")?.searchParams.get("error");
-    if (error === "invalid_client" || error === "unauthorized_client") return true;
-    const text = textOfPage(body);
-    return isPageRefusal(status) && (unknownClient.test(text) || documentError.test(text));
+    const response = await sendOAuthRequest(context, request, signal);
+    const error = parseUrl(response.headers.location ?? "")?.searchParams.get("error") ?? "";
+    return isUnknownClientCode(error) || clientDefectIn(response) !== undefined;
   } catch {
     signal?.throwIfAborted();
     return false;

@@ -44,7 +44,8 @@ export function createDiscoveryBudget(context: OAuthContext, signal?: AbortSigna
   const get = (url: URL, requested: string): Promise<OAuthResponse> => {
     requests += 1;
     if (requests > limits.discoveryRequests) throw spent(`${limits.discoveryRequests} requests`);
-    return sendOAuthRequest(context, { method: "GET", url, headers: { accept: "application/json" }, requested }, both);
+    const headers = { accept: "application/json" };
+    return sendOAuthRequest(context, { method: "GET", url, headers, requested, isSearch: true }, both);
   };
 
   const fetchJson = async (url: URL, requested: string, redirects = 0): Promise<FetchResult> => {

@@ -13,6 +13,8 @@ export interface OAuthRequest extends Pick<HttpRequest, "url" | "headers" | "bod
   readonly method: "GET" | "POST";
   /** What is requested, for messages: `a token`. */
   readonly requested: string;
+  /** Whether another document is tried if this one does not exist. Default false. */
+  readonly isSearch?: boolean | undefined;
 }
 
 export interface OAuthResponse {
