@@ -1,6 +1,7 @@
 import type { Channel, ChannelTraceEvent, Subchannel } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { ReadOptions, Source } from "../source.js";
 import { timeOf } from "../text/time.js";
+import { becameFailing, becameReady, reasonIn } from "../text/trace-text.js";
 import { lookUp } from "./look-up.js";
 
 /** Why a channel cannot connect, according to traces. */
@@ -13,7 +14,6 @@ export interface Failure {
   readonly since?: Date | undefined;
 }
 
-const maxReasonLength = 500;
 const maxObjects = 16;
 const maxDepth = 3;
 
@@ -21,14 +21,6 @@ const maxDepth = 3;
 const connecting = 2;
 const transientFailure = 4;
 const warning = 2;
-
-// Case matters: the reason of a failure may be "cannot connect to ready.example". Our registry marks a change that gRPC does
-// not expect, and counts an event that happens again.
-const becameReady = /(?:->|\u2192|\bto)\s*READY\b/;
-const becameFailing = /(?:->|\u2192|\bto)\s*TRANSIENT_FAILURE\b(?: \(unexpected\))?/;
-const repetition = / \(repeated \d+ times\)$/;
-const reasonWords =
-  /error|fail|refus|reset|time[d ]*\s*out|timeout|deadline|unavailable|unreachable|expired|certificate|denied|not found|no such|closed|lost|goaway|cannot|could not|unable|invalid/i;
 
 /** Whether a channel is in TRANSIENT_FAILURE, or reconnects after a failure in its trace. */
 export function isFailing(channel: Channel | Subchannel, failure: Failure | undefined): boolean {
@@ -46,12 +38,12 @@ export function findFailure(objects: readonly (Channel | Subchannel)[]): Failure
   let isFound = false;
   for (const object of objects) {
     const events = eventsSinceReady(object.data?.trace?.events ?? []);
-    const failing = events.filter((event) => event.severity >= warning || becameFailing.test(event.description));
+    const failing = events.filter((event) => event.severity >= warning || becameFailing(event.description));
     for (const event of events) {
-      const text = reasonOf(event);
+      const text = reasonIn(event.description, event.severity >= warning);
       const at = timeOf(event.timestamp);
       // The cause of a state change is more specific than later events, such as that a subchannel was closed.
-      const isCause = becameFailing.test(event.description);
+      const isCause = becameFailing(event.description);
       if (text === undefined || (reason?.isCause && !isCause)) continue;
       if ((isCause && !reason?.isCause) || !isEarlier(at, reason?.at)) reason = { text, at, isCause };
     }
@@ -103,22 +95,7 @@ export async function readFailure(
 
 /** The events after the object was last connected. */
 function eventsSinceReady(events: readonly ChannelTraceEvent[]): readonly ChannelTraceEvent[] {
-  return events.slice(events.findLastIndex(({ description }) => becameReady.test(description)) + 1);
-}
-
-/** The reason of a failure in an event, without the state change; undefined if it contains none. */
-function reasonOf({ description, severity }: ChannelTraceEvent): string | undefined {
-  const change = becameFailing.exec(description);
-  const text = description
-    .slice(change === null ? 0 : change.index + change[0].length)
-    .replace(repetition, "")
-    .replace(/^[\s,:;("[]*(?:last error:)?/i, "")
-    .trim()
-    .slice(0, maxReasonLength);
-  if (text === "") return undefined;
-  return change !== null || severity >= warning || reasonWords.test(text.replaceAll("TRANSIENT_FAILURE", ""))
-    ? text
-    : undefined;
+  return events.slice(events.findLastIndex(({ description }) => becameReady(description)) + 1);
 }
 
 function isEarlier(time: Date | undefined, than: Date | undefined): boolean {

@@ -5,3 +5,13 @@ export { printableText } from "./printable-text.js";
 export { securityName } from "./security-name.js";
 export { stateName } from "./state-name.js";
 export { formatRelative, formatSpan, formatTime, timeOf } from "./time.js";
+export {
+  becameFailing,
+  becameReady,
+  type KeepaliveFailure,
+  keepaliveFailureIn,
+  type ReasonKind,
+  reasonIn,
+  reasonKindOf,
+  repetitionsOf,
+} from "./trace-text.js";

@@ -1,6 +1,13 @@
 import type { ChannelTraceEvent } from "@wirescope/channelz";
 import { findFailure } from "@wirescope/channelz/client";
-import { formatSpan, timeOf } from "@wirescope/channelz/internal/text";
+import {
+  becameReady,
+  formatSpan,
+  type ReasonKind,
+  reasonKindOf,
+  repetitionsOf,
+  timeOf,
+} from "@wirescope/channelz/internal/text";
 import type { ObjectKey, Snapshot, SnapshotObject } from "@wirescope/channelz/timeline";
 import {
   ageOf,
@@ -17,9 +24,6 @@ import {
 import { defaultThresholds } from "./thresholds.js";
 
 const maxBelow = 64;
-
-// Not every implementation traces the previous state, but every new connection is traced as READY.
-const connected = /(?:->|\bto)\s*READY\b/i;
 
 type ChannelObject = Extract<SnapshotObject, { readonly kind: "channel" | "subchannel" }>;
 
@@ -61,10 +65,10 @@ export const connectionRules: readonly Rule[] = [
       return [...groups.values()].map(({ channels, failure }): Finding => {
         const [channel] = channels;
         const target = channel?.target || (channel === undefined ? "" : nameOf(channel));
-        const { problem, advice } = causeOf(failure?.reason ?? "", target);
+        const { problem, advice } = causeOf(failure?.reason ?? "");
         return {
           severity: "error",
-          problem: `${problem}: ${counted(channels.length, "channel")} in TRANSIENT_FAILURE.`,
+          problem: `${problem(target)}: ${counted(channels.length, "channel")} in TRANSIENT_FAILURE.`,
           evidence: [failure?.reason ?? "The traces name no reason.", listNames(channels)],
           advice,
           objects: channels,
@@ -168,10 +172,9 @@ function lossesOf(object: ChannelObject, seen: Observation): number {
   const recent = eventsOf(object).filter(({ timestamp }) =>
     isRecent(seen, object, timeOf(timestamp), thresholds.flapWindowMs),
   );
-  const connections = recent.reduce((sum, { description }) => {
-    if (!connected.test(description)) return sum;
-    return sum + Number(/repeated (\d{1,6}) times/.exec(description)?.[1] ?? 1);
-  }, 0);
+  const connections = recent
+    .filter(({ description }) => becameReady(description))
+    .reduce((sum, { description }) => sum + repetitionsOf(description), 0);
   const traced = connections - (object.state === "READY" ? 1 : 0);
   const states = snapshots.map(({ objects }) => objects.get(object.key)?.state);
   const lost = states.filter((state, index) => index > 0 && state !== "READY" && states[index - 1] === "READY").length;
@@ -184,50 +187,53 @@ function timeInState({ snapshots, last }: Observation, { key, state }: ChannelOb
   return last.timeMs - (snapshots[change + 1]?.timeMs ?? last.timeMs);
 }
 
+interface CauseText {
+  /** A clause about the target. */
+  problem(target: string): string;
+  readonly advice: string;
+}
+
+const noConnection = (target: string): string => `No connection to ${target}`;
+
 /** What the usual reasons mean, and the next step. If a server refuses a request, the connection itself works. */
-function causeOf(reason: string, target: string): { readonly problem: string; readonly advice: string } {
-  const none = `No connection to ${target}`;
-  if (/ECONNREFUSED|connection refused/i.test(reason)) {
-    return { problem: none, advice: "Start the server, or correct the port: nothing listens there." };
-  }
-  if (/\bEACCES\b|\bEPERM\b/.test(reason)) {
-    return {
-      problem: none,
-      advice: "Allow the user that runs the client to open this socket: check the mode and owner of its file.",
-    };
-  }
-  if (/unauth|sign-?in|\b401\b/i.test(reason)) {
-    return {
-      problem: `${target} does not accept the credentials of the client`,
-      advice: "Check the credentials that the client sends: they are missing, wrong or expired.",
-    };
-  }
-  if (/forbidden|denied|\b403\b/i.test(reason)) {
-    return {
-      problem: `${target} does not allow this client`,
-      advice: "Check the permissions of the client at the server; its credentials were recognized.",
-    };
-  }
-  if (/certificate|\btls\b|\bssl\b|handshake/i.test(reason)) {
-    return {
-      problem: `No secure connection to ${target}`,
-      advice:
-        "Check the certificate of the server and the CA that the client trusts: wirescope sockets, wirescope find <name>.",
-    };
-  }
-  if (/ENOTFOUND|EAI_AGAIN|resolv|\bdns\b|no such host/i.test(reason)) {
-    return { problem: none, advice: "Check the host name and the DNS of the client's machine." };
-  }
-  if (/time[d ]*\s*out|timeout|deadline|unreachable/i.test(reason)) {
-    return { problem: none, advice: "Check the network between the two: routes, firewalls, security groups." };
-  }
-  const status = /\b[45]\d\d [A-Z][a-z]/.test(reason);
-  return {
-    problem: status ? `${target} responds with an error` : none,
-    advice: status
-      ? "Look at the logs of the server, and check the path of the target."
-      : "Look at the traces of the subchannels: wirescope tree, wirescope show <id>.",
-  };
+const causes: Readonly<Record<ReasonKind, CauseText>> = {
+  refused: { problem: noConnection, advice: "Start the server, or correct the port: nothing listens there." },
+  permission: {
+    problem: noConnection,
+    advice: "Allow the user that runs the client to open this socket: check the mode and owner of its file.",
+  },
+  unauthenticated: {
+    problem: (target) => `${target} does not accept the credentials of the client`,
+    advice: "Check the credentials that the client sends: they are missing, wrong or expired.",
+  },
+  forbidden: {
+    problem: (target) => `${target} does not allow this client`,
+    advice: "Check the permissions of the client at the server; its credentials were recognized.",
+  },
+  tls: {
+    problem: (target) => `No secure connection to ${target}`,
+    advice:
+      "Check the certificate of the server and the CA that the client trusts: wirescope sockets, wirescope find <name>.",
+  },
+  name: { problem: noConnection, advice: "Check the host name and the DNS of the client's machine." },
+  network: {
+    problem: noConnection,
+    advice: "Check the network between the two: routes, firewalls, security groups.",
+  },
+  "http-status": {
+    problem: (target) => `${target} responds with an error`,
+    advice: "Look at the logs of the server, and check the path of the target.",
+  },
+};
+
+const unknownCause: CauseText = {
+  problem: noConnection,
+  advice: "Look at the traces of the subchannels: wirescope tree, wirescope show <id>.",
+};
+
+function causeOf(reason: string): CauseText {
+  const kind = reasonKindOf(reason);
+  return kind === undefined ? unknownCause : causes[kind];
 }
 
 /** The reason without the name at its start, which the line above already shows. */

@@ -1,5 +1,5 @@
 import type { ChannelTraceEvent } from "@wirescope/channelz";
-import { timeOf } from "@wirescope/channelz/internal/text";
+import { keepaliveFailureIn, timeOf } from "@wirescope/channelz/internal/text";
 import { inFlight, ratesBetween, type Snapshot, type SnapshotObject } from "@wirescope/channelz/timeline";
 import { newestTimes } from "./peer-clock.js";
 import { defaultThresholds, type Thresholds } from "./thresholds.js";
@@ -101,21 +101,17 @@ export function isRecent(
   return time !== undefined && time.getTime() > nowMs - spanMs;
 }
 
-// The wording of gRPC implementations for a failure; the word keepalive alone may be part of a setting or a name.
-const keepaliveWords =
-  /keep-?alive.{0,40}(?:fail|time[d ]*-?out|no response|not|lost)|too_many_pings|ENHANCE_YOUR_CALM|ping (?:timed? ?out|timeout|was not)/i;
-
 /** The last trace event of an object that reports failed keepalives; undefined if there is no recent one. */
 export function keepaliveFailure(seen: Observation, object: SnapshotObject): ChannelTraceEvent | undefined {
   const events = object.kind === "socket" ? [] : (object.message?.data?.trace?.events ?? []);
-  const event = events.findLast(({ description }) => keepaliveWords.test(description));
+  const event = events.findLast(({ description }) => keepaliveFailureIn(description) !== undefined);
   // The trace of a quiet channel keeps a failure for days.
   return isRecent(seen, object, timeOf(event?.timestamp), seen.thresholds.recentMs) ? event : undefined;
 }
 
 /** What to do about keepalives that failed. */
 export function keepaliveAdvice({ description }: ChannelTraceEvent): string {
-  return /too_many_pings|ENHANCE_YOUR_CALM/i.test(description)
+  return keepaliveFailureIn(description) === "too-many"
     ? "Send keepalives less often, or allow them at the server (permit_keepalive_time)."
     : "The peer or the network went away without a reset: check the machine, and idle timeouts of load balancers.";
 }
