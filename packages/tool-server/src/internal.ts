@@ -1,4 +1,3 @@
-export { parseResourceChallenge } from "./auth/oauth/discovery/resource-challenge.js";
 export { oauthSummary } from "./auth/oauth/session/oauth-credential.js";
 export {
   openUserVault,

@@ -7,13 +7,7 @@ import {
   type TrustDecision,
 } from "@wirescope/tool-server";
 import type { Entry } from "@wirescope/tool-server/config";
-import {
-  oauthSummary,
-  parseResourceChallenge,
-  readVariables,
-  trustReason,
-  whyNoOAuth,
-} from "@wirescope/tool-server/internal";
+import { oauthSummary, readVariables, trustReason, whyNoOAuth } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import { approvalsOf, trustFor } from "../tool-server/ask-for-trust.js";
@@ -90,10 +84,7 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
       if (session === undefined) {
         throw new UsageError(`${server} ${whyNoOAuth(typeOf(servers, server))}. See ${commandLine("auth")}.`);
       }
-      if (session.isMachine) {
-        const challenge = parseResourceChallenge(undefined);
-        await (await session.tokens({ isFresh: true, challenge, signal }))?.replace(undefined, signal);
-      } else await session.signIn(person, { way: isByDevice ? "device" : undefined, scopes }, signal);
+      await session.obtainToken(person, { way: isByDevice ? "device" : undefined, scopes }, signal);
       return {
         oauth: await session.status(),
         connect: async () => (await servers.open(server)).connect(),

@@ -1,7 +1,7 @@
 import { printableText } from "@wirescope/channelz/internal";
 import { type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthStep, OAuthStepFields, SignIn } from "@wirescope/tool-server/auth";
-import { parseResourceChallenge, whyNoOAuth } from "@wirescope/tool-server/internal";
+import { whyNoOAuth } from "@wirescope/tool-server/internal";
 import type { Cause } from "@wirescope/tool-server/why";
 import type { Io } from "../io.js";
 import { openConfiguredServers } from "../tool-server/configured-servers.js";
@@ -56,10 +56,7 @@ export async function runOAuthFlow(values: ServerValues, io: Io, options: OAuthF
     throw new UsageError(`${server} gets its tokens without a user, so --no-sign-in cannot stop before the sign-in.`);
   observer.stopsBeforeSignIn = !session.isMachine && !(await agrees(server, io, options));
   try {
-    if (session.isMachine) {
-      const challenge = parseResourceChallenge(undefined);
-      await (await session.tokens({ isFresh: true, challenge, signal }))?.replace(undefined, signal);
-    } else await session.signIn(observer.stopsBeforeSignIn ? nobody : personAtTerminal(io), {}, signal);
+    await session.obtainToken(observer.stopsBeforeSignIn ? nobody : personAtTerminal(io), {}, signal);
     const sent = { Authorization: `${session.describe().tokenType ?? ""} [redacted]`.trimStart() };
     await sendFirstRequest(async () => (await servers.open(server)).connect(), session.context.url, sent, onStep);
     await staging?.commit();

@@ -8,7 +8,6 @@ import type {
   SignInReply,
   SignInRequest,
 } from "@wirescope/tool-server/auth";
-import { parseResourceChallenge } from "@wirescope/tool-server/internal";
 import type { GatewayEvents } from "../events.js";
 
 /** What the user is shown, with the id of the sign-in. */
@@ -83,17 +82,12 @@ export function createSignIns(events: Pick<GatewayEvents, "emit">): SignIns {
 
   const join = async (server: string, current: Progress, session: OAuthSession, run: SignInRun): Promise<void> => {
     const { way, scopes, reason, signal } = run;
-    if (session.isMachine) {
-      const challenge = parseResourceChallenge(undefined);
-      await (await session.tokens({ isFresh: true, challenge, signal }))?.replace(undefined, signal);
-    } else {
-      if (session.isSigningIn) {
-        if (current.shown !== undefined) run.onShown(current.shown);
-        else if (current.runs.size === 1) run.onWaiting?.();
-      }
-      const refused = reason === undefined ? undefined : (session.cachedToken() ?? undefined);
-      await session.signIn(userOf(server, run), { way, scopes, reason, refused }, signal);
+    if (session.isSigningIn) {
+      if (current.shown !== undefined) run.onShown(current.shown);
+      else if (current.runs.size === 1) run.onWaiting?.();
     }
+    const refused = reason === undefined ? undefined : (session.cachedToken() ?? undefined);
+    await session.obtainToken(userOf(server, run), { way, scopes, reason, refused }, signal);
   };
 
   return {

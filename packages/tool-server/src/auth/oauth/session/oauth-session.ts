@@ -6,7 +6,7 @@ import type { VaultKey } from "../../vault/vault.js";
 import { type ClientStore, createClientStore } from "../clients/client-store.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { discoverIssuer } from "../discovery/discover.js";
-import type { ResourceChallenge } from "../discovery/resource-challenge.js";
+import { parseResourceChallenge, type ResourceChallenge } from "../discovery/resource-challenge.js";
 import { maxScopes, unionOf } from "../discovery/scopes.js";
 import type { OAuthContext } from "../oauth-context.js";
 import type { SignIn } from "../sign-in/sign-in.js";
@@ -47,6 +47,11 @@ export interface OAuthSession {
    * SIGN_IN_FAILED, ISSUER_CHANGED, AUTHORIZATION_ORIGIN_UNCONFIRMED, AUTHORIZATION_SERVER_INVALID, REGISTRATION_REFUSED or TOKEN_REFUSED.
    */
   signIn(signIn: SignIn, options?: SignInOptions, signal?: AbortSignal): Promise<HeldToken>;
+  /**
+   * Gets a token: with the grant of the machine if there is one, else by asking the user, as `signIn` does. The grant requests no token if
+   * the vault has a valid one.
+   */
+  obtainToken(signIn: SignIn, options?: SignInOptions, signal?: AbortSignal): Promise<void>;
   /**
    * Uses the tokens that were obtained under another name for the same url, tenant and profile, and removes them there. Returns undefined, and
    * changes nothing, if there are none, or if they are not for the client, the scopes or the issuer of this session.
@@ -189,7 +194,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     return after === undefined ? "signed-out" : before === undefined ? "signed-in" : "renewed";
   };
 
-  return {
+  const session: OAuthSession = {
     context,
     isMachine: acquirer !== undefined,
     get isSigningIn() {
@@ -234,6 +239,14 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
         });
       }
       return signingIn.join(signal);
+    },
+    async obtainToken(signIn, signInOptions, signal) {
+      if (acquirer === undefined) {
+        await session.signIn(signIn, signInOptions, signal);
+        return;
+      }
+      const challenge = parseResourceChallenge(undefined);
+      await (await tokens({ isFresh: true, challenge, signal }))?.replace(undefined, signal);
     },
     adoptSignIn: (from) => adoptSignIn({ context, options, clients }, from),
     async signOut(signal, signOutOptions) {
@@ -281,4 +294,5 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       await Promise.all([signingIn?.close(reason), active?.tokens.stop(reason)]);
     },
   };
+  return session;
 }

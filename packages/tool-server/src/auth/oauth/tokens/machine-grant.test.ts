@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ToolServerError } from "../../../errors.js";
 import { createFakeClock } from "../../../fake-clock.test.helper.js";
 import { type IssuerResponse, startBareIssuer } from "../bare-issuer.test.helper.js";
-import { callTool, createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
+import { callTool, createOAuthWorld, currentToken, type OAuthWorld } from "../oauth-world.test.helper.js";
 
 /** A token endpoint that responds as the test says, with its metadata. */
 async function startTokenEndpoint(
@@ -54,6 +54,22 @@ test("a workload requests a new assertion from its platform for each token", asy
     })),
   );
   expect(world.secrets.redact("platform-jwt-1")).not.toContain("platform-jwt-1");
+});
+
+test("a token is obtained with the grant of a machine without asking anyone, and otherwise from the user", async () => {
+  const { issuer, requests } = await startTokenEndpoint(() => [200, { access_token: "w-1", token_type: "Bearer" }]);
+  const world = await worldWith(issuer, new Set(["w-1"]));
+  const client = { clientId: "robot", clientSecret: "a-secret" };
+  const machine = world.session({ client, grant: { kind: "client-credentials" } });
+  await machine.obtainToken(world.person);
+  expect((await currentToken(machine))?.record.accessToken).toBe("w-1");
+  expect(requests).toHaveLength(1);
+  expect(world.signInRequests).toHaveLength(0);
+  const withUser = await createOAuthWorld();
+  const session = withUser.session();
+  await session.obtainToken(withUser.person);
+  expect(await currentToken(session)).toBeDefined();
+  expect(withUser.signInRequests).toHaveLength(1);
 });
 
 test("a refresh token is not used instead of the grant, so that access ends with the identity", async () => {
