@@ -102,8 +102,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 
   /** Takes an idle connection that the request may use. */
-  const takeIdle = ({ url, isAddressAllowed }: HttpRequest, origin: string): HttpConnection | undefined => {
-    const idle = pool.take(origin, transport());
+  const takeIdle = (request: HttpRequest, origin: string): HttpConnection | undefined => {
+    const { url, isAddressAllowed } = request;
+    const idle = pool.take(origin, transport(), mayUseReserve(request));
     if (idle === undefined || isAddressAllowed === undefined || settings.proxyFor(url) !== undefined) return idle;
     // It may have been opened for a request with fewer restrictions.
     const { remoteAddress = "" } = idle.trackedSocket.info.socket;
@@ -114,13 +115,12 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 
   /** Opens a new connection; at the limit, waits for one to become idle. */
   const open = async (request: HttpRequest, origin: string): Promise<HttpConnection> => {
-    // Sign-in requests and responses to the server must not wait for calls that depend on them.
-    const usesReserve = request.usesReserve === true || request.peer !== undefined;
+    const usesReserve = mayUseReserve(request);
     for (;;) {
       const slot = pool.claim(origin, usesReserve);
       if (slot !== undefined) return connect(request, origin, slot);
       request.phases?.begin("queued");
-      await pool.waitForSlot(origin, [request.signal, life.signal]);
+      await pool.waitForSlot(origin, usesReserve, [request.signal, life.signal]);
       request.phases?.end("queued");
       const idle = takeIdle(request, origin);
       if (idle !== undefined) return idle;
@@ -205,6 +205,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       await Promise.all(sockets.map((socket) => socket.closed));
     },
   };
+}
+
+/** Sign-in requests and responses to the server must not wait for calls that depend on them. */
+function mayUseReserve({ usesReserve, peer }: HttpRequest): boolean {
+  return usesReserve === true || peer !== undefined;
 }
 
 function remoteNameOf(url: URL): string {

@@ -100,7 +100,11 @@ describe("the connections to one origin", () => {
     const calls = Array.from({ length: 300 }, async () => (await http.send(get(server.url))).text(10));
     await vi.waitFor(() => expect(held).toHaveLength(256), waiting);
     const reserved = get(new URL("/reserved", server.url), { usesReserve: true });
-    expect(await (await http.send(reserved)).text(10)).toBe("now");
+    // One more than the reserve: no waiting request takes a connection of it.
+    for (let round = 0; round < 17; round += 1) {
+      expect(await (await http.send(reserved)).text(10)).toBe("now");
+      expect(held).toHaveLength(256);
+    }
 
     const controller = new AbortController();
     const given = http.send(get(server.url, { signal: controller.signal }));
@@ -113,7 +117,27 @@ describe("the connections to one origin", () => {
     for (const response of held.splice(0)) response();
     expect(await Promise.all(calls)).toEqual(Array(300).fill("late"));
     expect(server.connections).toBe(257);
-    expect(published.totals()).toMatchObject({ opened: 257, "stream-started": 301, "stream-succeeded": 301 });
+    expect(published.totals()).toMatchObject({ opened: 257, "stream-started": 317, "stream-succeeded": 317 });
+  });
+
+  test("gives a free connection to a request that may use the reserve before requests that have waited for longer", async () => {
+    const held: { readonly url: string | undefined; readonly respond: () => void }[] = [];
+    const server = await startHostileServer(({ url }, response) => {
+      held.push({ url, respond: () => response.end("x") });
+    });
+    const { http } = createTestClient();
+    const open = (path: string, usesReserve: boolean): Promise<string> =>
+      http.send(get(new URL(path, server.url), { usesReserve })).then((response) => response.text(10));
+    const sent = Array.from({ length: 256 }, () => open("/call", false));
+    await vi.waitFor(() => expect(held).toHaveLength(256), waiting);
+    sent.push(open("/waiting", false), ...Array.from({ length: 17 }, () => open("/reserved", true)));
+    await vi.waitFor(() => expect(held).toHaveLength(272), waiting);
+    held.shift()?.respond();
+    await vi.waitFor(() => expect(held.at(-1)?.url).toBe("/reserved"), waiting);
+    for (const { respond } of held.splice(0, 17)) respond();
+    await vi.waitFor(() => expect(held.at(-1)?.url).toBe("/waiting"), waiting);
+    for (const { respond } of held) respond();
+    expect(await Promise.all(sent)).toEqual(Array(274).fill("x"));
   });
 
   test("makes room for others when connections fail or close, and ends waiting requests with the client", async () => {

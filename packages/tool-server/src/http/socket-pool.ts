@@ -7,12 +7,15 @@ const [maxConnections, reservedConnections] = [256, 16];
 
 /** The connections of one client, by origin. Idle connections are reused, the most recent first. */
 export interface SocketPool {
-  /** Takes an idle connection of this transport to an origin. The caller sends a request on it, or gives it back. */
-  take(origin: string, transport: TransportInfo): HttpConnection | undefined;
+  /**
+   * Takes an idle connection of this transport to an origin, unless only the reserve is free and this request must not use it. The
+   * caller sends a request on it, or gives it back.
+   */
+  take(origin: string, transport: TransportInfo, usesReserve: boolean): HttpConnection | undefined;
   /** Returns permission to open one more, or undefined at the limit. The caller calls `add` or `release`. */
   claim(origin: string, usesReserve: boolean): { release(): void } | undefined;
-  /** Resolves when `take` or `claim` may succeed. Rejects with a signal's reason. */
-  waitForSlot(origin: string, signals: readonly (Cancellation | undefined)[]): Promise<void>;
+  /** Resolves when `take` or `claim` may succeed: first for requests that may use the reserve. Rejects with a signal's reason. */
+  waitForSlot(origin: string, usesReserve: boolean, signals: readonly (Cancellation | undefined)[]): Promise<void>;
   /** Adds a connection that was claimed. */
   add(connection: HttpConnection): void;
   giveBack(connection: HttpConnection): void;
@@ -25,6 +28,15 @@ interface OriginSockets {
   count: number;
   readonly idle: HttpConnection[];
   readonly waiting: Set<() => void>;
+  readonly waitingForReserve: Set<() => void>;
+}
+
+/**
+ * Whether only the reserve is free. Idle connections do not count: whatever opened them, any request may use them, as long as enough
+ * others are left for the requests that this one may depend on.
+ */
+function isOnlyReserveFree({ count, idle }: OriginSockets): boolean {
+  return count - idle.length >= maxConnections;
 }
 
 export function createSocketPool(): SocketPool {
@@ -32,25 +44,30 @@ export function createSocketPool(): SocketPool {
   const pool = new Set<HttpConnection>();
 
   const at = (origin: string): OriginSockets => {
-    const known = origins.get(origin) ?? { count: 0, idle: [], waiting: new Set() };
+    const known = origins.get(origin) ?? { count: 0, idle: [], waiting: new Set(), waitingForReserve: new Set() };
     origins.set(origin, known);
     return known;
   };
-  const wakeOne = ({ waiting }: OriginSockets): void => {
-    const [first] = waiting;
+  const wakeOne = (sockets: OriginSockets): void => {
+    const { waiting, waitingForReserve } = sockets;
+    if (waiting.size === 0 && waitingForReserve.size === 0) return;
+    const [first] = waitingForReserve.size > 0 || isOnlyReserveFree(sockets) ? waitingForReserve : waiting;
     first?.();
   };
   const release = (origin: string): void => {
     const sockets = at(origin);
     sockets.count -= 1;
-    if (sockets.waiting.size > 0) wakeOne(sockets);
-    else if (sockets.count === 0) origins.delete(origin);
+    wakeOne(sockets);
+    if (sockets.count === 0 && sockets.waiting.size === 0 && sockets.waitingForReserve.size === 0)
+      origins.delete(origin);
   };
 
   return {
-    take(origin, transport) {
-      const idle = origins.get(origin)?.idle;
-      for (let found = idle?.pop(); found !== undefined; found = idle?.pop()) {
+    take(origin, transport, usesReserve) {
+      const sockets = origins.get(origin);
+      if (sockets === undefined || (!usesReserve && isOnlyReserveFree(sockets))) return undefined;
+      const { idle } = sockets;
+      for (let found = idle.pop(); found !== undefined; found = idle.pop()) {
         const { socket, transport: owner } = found.trackedSocket.info;
         if (socket.destroyed) continue;
         if (owner === transport) return found;
@@ -64,8 +81,9 @@ export function createSocketPool(): SocketPool {
       sockets.count += 1;
       return { release: () => release(origin) };
     },
-    waitForSlot(origin, signals) {
-      const { waiting } = at(origin);
+    waitForSlot(origin, usesReserve, signals) {
+      const sockets = at(origin);
+      const waiting = usesReserve ? sockets.waitingForReserve : sockets.waiting;
       return new Promise((resolve, reject) => {
         const settle = (): void => {
           waiting.delete(onVacancy);
