@@ -4,6 +4,7 @@ import { ToolServerError } from "../../errors.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
 import { parseUrl } from "../../url.js";
+import type { Post } from "./posts.js";
 import { sendWithCredential } from "./refusal.js";
 import { subjectOf } from "./streamable-http-failures.js";
 import { send } from "./streamable-http-session.js";
@@ -11,14 +12,12 @@ import type { NetworkContext } from "./transport.js";
 import { sessionLost } from "./transport-life.js";
 
 interface SsePost {
+  readonly post: Post;
   readonly endpoint: URL;
   /** The message, as JSON. */
   readonly body: string;
   /** The protocol's headers. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
-  /** The time limit for the server to accept the message, in milliseconds. Default: none. */
-  readonly headersTimeoutMs?: number | undefined;
   /** Receives the phases of the call. Default: nothing does. */
   readonly phases?: CallPhases | undefined;
 }
@@ -36,23 +35,28 @@ const readBytes = 4096;
  * Posts a message; resolves when the server accepted it. Rejects with SESSION_LOST if the server does not know the session, with
  * SERVER_FAILED for another failure, with UNAUTHORIZED or FORBIDDEN, and as the HTTP client does.
  */
-export async function postMessage(context: NetworkContext, post: SsePost): Promise<void> {
-  const { endpoint, body, signal, headersTimeoutMs, phases } = post;
+export async function postMessage(context: NetworkContext, message: SsePost): Promise<void> {
+  const { post, endpoint, body, phases } = message;
   const response = await sendWithCredential(
     context,
     (headers) =>
       send(context, {
         method: "POST",
         url: endpoint,
-        headers: { ...headers, ...post.headers, "content-type": "application/json" },
+        headers: { ...headers, ...message.headers, "content-type": "application/json" },
         body,
-        signal,
-        headersTimeoutMs,
-        usesReserve: headersTimeoutMs !== undefined,
+        signal: post,
+        // No other time limit applies to a message without a response.
+        headersTimeoutMs: post.id === undefined ? context.limits.connectMs : undefined,
+        // A call may wait for our response to a request from the server, and a cancellation must not wait for its call.
+        usesReserve: post.id === undefined,
         phases,
-        onWritten: (socketInfo) => publish("socket:message-sent", socketInfo),
+        onWritten(socketInfo) {
+          post.wasWritten = true;
+          publish("socket:message-sent", socketInfo);
+        },
       }),
-    { method: "POST", url: endpoint, signal, phases },
+    { method: "POST", url: endpoint, signal: post.signal, phases },
   );
   if (response.status >= 200 && response.status < 300) {
     response.discard();

@@ -3,11 +3,11 @@ import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser, type StreamEvent } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
-import { InFlightSet } from "../../in-flight.js";
 import { printableText } from "../../printable-text.js";
-import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
+import { cancelledIdOf, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import { failOversized } from "./oversized-response.js";
+import { createPosts } from "./posts.js";
 import { sendWithCredential } from "./refusal.js";
 import { createReplyQueue, repliesNotAccepted } from "./reply-queue.js";
 import { responseFailure } from "./response-failure.js";
@@ -25,14 +25,6 @@ const advice = "Check that the URL is an SSE endpoint, such as /sse; for a Strea
 /** How long pending notifications may delay the close, in milliseconds. */
 const closeDelayMs = 1000;
 
-/** A message that is being posted; that of a request has an id. */
-interface SentMessage {
-  readonly id: RequestId | undefined;
-  readonly controller: AbortController;
-  /** Resolves when the server accepted it. */
-  readonly accepted: Promise<void>;
-}
-
 /**
  * Creates a transport for HTTP with SSE, the predecessor of Streamable HTTP: one event stream from the server, whose first event
  * names the endpoint for messages. `start` resolves with that event, and rejects as the HTTP client does, and with UNAUTHORIZED,
@@ -45,7 +37,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const subject = subjectOf(context);
   const life = createTransportLife(server);
   const cancelled = new AbortController();
-  const posts = new InFlightSet<SentMessage>();
+  const posts = createPosts(server);
   const strayOutput = createStrayOutput(context, "its event stream", "A tool server sends JSON-RPC there.");
   const replies = createReplyQueue({
     clock,
@@ -59,9 +51,8 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
 
   const end = (failure?: ToolServerError): void => {
     if (!life.end(failure)) return;
-    const reason = connectionOver(server, failure, true);
-    cancelled.abort(reason);
-    for (const { controller } of posts) controller.abort(reason);
+    cancelled.abort(connectionOver(server, failure, true));
+    void posts.cancelAll(failure);
     replies.end();
     transport.onclose?.();
   };
@@ -119,14 +110,6 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
         )
         .then(settle);
     });
-  /** Aborts the post of a cancelled request: a server that hangs never accepts it. */
-  const cancel = (cancelled: RequestId | undefined): void => {
-    if (cancelled === undefined) return;
-    const problem = `The request to the server ${JSON.stringify(server)} was cancelled.`;
-    for (const { id, controller } of posts) {
-      if (id === cancelled) controller.abort(new ToolServerError("CALL_CANCELLED", { problem, advice: "" }));
-    }
-  };
   const failureOf = (error: unknown): ToolServerError =>
     ToolServerError.is(error) ? error : connectionBroken(context, error);
   const connect = async (): Promise<void> => {
@@ -150,32 +133,23 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     const problem = `${subject} responded with a body ${what}, not with an event stream.`;
     throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice });
   };
-  const post = async (message: RpcMessage, options?: ToolSendOptions): Promise<void> => {
+  const sendMessage = async (message: RpcMessage, options?: ToolSendOptions): Promise<void> => {
     life.assertOpen();
     if (endpoint === undefined) throw new TypeError("The transport has not started yet.");
-    cancel(cancelledIdOf(message));
-    const id = requestIdOf(message);
-    const controller = new AbortController();
-    const accepted = postMessage(context, {
-      endpoint,
-      body: JSON.stringify(message),
-      headers: protocolHeaders,
-      signal: controller.signal,
-      // No other time limit applies to a message without a response.
-      headersTimeoutMs: id === undefined ? limits.connectMs : undefined,
-      phases: options?.phases,
-    });
-    const sent: SentMessage = { id, controller, accepted };
-    posts.add(sent);
+    const cancelledId = cancelledIdOf(message);
+    // A server that hangs never accepts the request.
+    if (cancelledId !== undefined) posts.cancel(cancelledId);
+    const post = posts.begin(requestIdOf(message), undefined);
     try {
-      await accepted;
+      const body = JSON.stringify(message);
+      await postMessage(context, { post, endpoint, body, headers: protocolHeaders, phases: options?.phases });
     } catch (error) {
       // A lost session does not come back, and responses would arrive on its stream. The caller gets this error first: its
       // call was not accepted, while others may have been.
       if (ToolServerError.is(error, "SESSION_LOST")) setImmediate(() => end(error));
       throw error;
     } finally {
-      posts.delete(sent);
+      posts.end(post);
     }
   };
 
@@ -196,13 +170,13 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     },
     send(message, options) {
       return "method" in message
-        ? post(message, options)
-        : replies.send(JSON.stringify(message).length, () => post(message));
+        ? sendMessage(message, options)
+        : replies.send(JSON.stringify(message).length, () => sendMessage(message));
     },
     async close() {
       // Lets pending notifications arrive, such as the cancellation of a call.
-      const notices = [...posts].filter(({ id }) => id === undefined).map(({ accepted }) => accepted);
-      if (!life.isOver && notices.length > 0) await waitAtMost(clock, closeDelayMs, Promise.allSettled(notices));
+      const notices = posts.idle(({ id }) => id === undefined);
+      if (!life.isOver) await waitAtMost(clock, closeDelayMs, notices);
       end();
       await reading;
     },

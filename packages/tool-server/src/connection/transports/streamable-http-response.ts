@@ -6,8 +6,8 @@ import { createEventStreamParser } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { type RequestId, type RpcMessage, responseIdOf } from "../rpc/json-rpc.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
+import type { Post } from "./posts.js";
 import { notAMessage, responseInvalid, responseLost, subjectOf } from "./streamable-http-failures.js";
-import type { Post } from "./streamable-http-posts.js";
 import { resumeEvents, streamBackOff } from "./streamable-http-resumption.js";
 import type { HttpSession } from "./streamable-http-session.js";
 

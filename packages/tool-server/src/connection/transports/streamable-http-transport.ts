@@ -10,11 +10,11 @@ import { followWithinOrigin, isRedirect } from "../../http/redirects.js";
 import type { Mutable } from "../../mutable.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
+import { createPosts, type Post } from "./posts.js";
 import { awaitHeaders, retryRefused } from "./refusal.js";
 import { createReplyQueue, repliesNotAccepted } from "./reply-queue.js";
 import { notAToolServer, readUnexpected, statusFailure } from "./streamable-http-failures.js";
 import { listenToServer } from "./streamable-http-listener.js";
-import { createPosts, type Post } from "./streamable-http-posts.js";
 import { type OpenRequest, readEventResponse, readJsonResponse } from "./streamable-http-response.js";
 import { resumeEvents, streamBackOff } from "./streamable-http-resumption.js";
 import {
