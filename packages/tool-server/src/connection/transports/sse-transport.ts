@@ -5,7 +5,7 @@ import { createEventStreamParser, type StreamEvent } from "../../http/event-stre
 import type { HttpResponse } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
 import { cancelledIdOf, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
-import { fixResponse, parseMessages } from "../rpc/message.js";
+import { fixResponse } from "../rpc/message.js";
 import { failOversized } from "./oversized-response.js";
 import { createPosts } from "./posts.js";
 import { sendWithCredential } from "./refusal.js";
@@ -57,13 +57,11 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     transport.onclose?.();
   };
   const onMessage = ({ data }: StreamEvent, { socketInfo }: HttpResponse): void => {
-    const messages = parseMessages(data);
+    const messages = strayOutput.messagesIn(data);
     if (messages === undefined) {
-      if (strayOutput.add(data)) return;
       const problem = `${subject} sends events that are not JSON-RPC messages.`;
       throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice });
     }
-    strayOutput.interrupt();
     for (const message of messages) {
       if (socketInfo !== undefined) publish("socket:message-received", socketInfo);
       deliver(transport, fixResponse(message));

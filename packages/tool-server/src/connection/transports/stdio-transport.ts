@@ -9,7 +9,7 @@ import type { Sandbox } from "../../process/sandbox.js";
 import { type RunningProcess, startProcess } from "../../process/start-process.js";
 import type { Excerpt } from "../../skipped-bytes.js";
 import { createLineReader } from "../rpc/lines.js";
-import { fixResponse, parseMessages } from "../rpc/message.js";
+import { fixResponse } from "../rpc/message.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
 import { failOversized } from "./oversized-response.js";
 import { createReplyQueue } from "./reply-queue.js";
@@ -106,15 +106,13 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   };
   const onLine = (running: RunningProcess, line: string): void => {
     if (life.isOver) return;
-    const messages = parseMessages(line);
+    const messages = strayOutput.messagesIn(line);
     if (messages === undefined) {
-      if (strayOutput.add(line)) return;
       giveUp(running, "NOT_A_TOOL_SERVER", "wrote too much to its standard output that is not a message");
       return;
     }
-    strayOutput.interrupt();
-    hasSentMessage = true;
     for (const message of messages) {
+      hasSentMessage = true;
       streams?.received(message);
       deliver(transport, fixResponse(message));
     }

@@ -2,23 +2,26 @@ import type { Mutable } from "../../mutable.js";
 import { quotedText } from "../../printable-text.js";
 import { withoutSecretShapes } from "../../secrets/recognize-secrets.js";
 import { redactStart } from "../../secrets/redactor.js";
+import type { RpcMessage } from "../rpc/json-rpc.js";
+import { parseMessages } from "../rpc/message.js";
 import type { TransportContext } from "./transport.js";
 
 const maxQuoted = 200;
 
-/** Text from a server that is not a protocol message: a log line on standard output, a banner. */
+/** Reads what a server sends as text, and tolerates text that is not a protocol message: a log line on standard output, a banner. */
 export interface StrayOutput {
-  /** Records stray text. False if more arrived in a row than a message may contain: then this is not a tool server. */
-  add(text: string): boolean;
-  /** A message was received: starts counting again. */
-  interrupt(): void;
+  /**
+   * Parses a message or a batch; empty for stray text, which is recorded. Undefined if more of that arrived in a row than a message may
+   * contain: then this is not a tool server.
+   */
+  messagesIn(text: string): readonly RpcMessage[] | undefined;
   /** The first text, quoted, and the advice; undefined if there was none. */
   readonly first: string | undefined;
   /** Describes what was received since the last message, as a sentence for an error; empty if nothing was. */
   describe(): string;
 }
 
-/** Tolerates stray text from a server and reports the first. `place` is where it was written: `its standard output`. */
+/** Reports the first stray text. `place` is where it was written: `its standard output`. */
 export function createStrayOutput(context: TransportContext, place: string, advice: string): StrayOutput {
   const { info, secrets, report, limits } = context;
   let hasReceivedMessage = false;
@@ -28,7 +31,14 @@ export function createStrayOutput(context: TransportContext, place: string, advi
   let excerpt = "";
   const strayOutput: Mutable<StrayOutput> = {
     first: undefined,
-    add(text) {
+    messagesIn(text) {
+      const messages = parseMessages(text);
+      if (messages !== undefined) {
+        hasReceivedMessage = true;
+        count = 0;
+        length = 0;
+        return messages;
+      }
       count += 1;
       length += text.length;
       if (count === 1) {
@@ -40,12 +50,7 @@ export function createStrayOutput(context: TransportContext, place: string, advi
           report(info, "warning", `${what}: ${strayOutput.first}`);
         }
       }
-      return length <= limits.messageBytes;
-    },
-    interrupt() {
-      hasReceivedMessage = true;
-      count = 0;
-      length = 0;
+      return length <= limits.messageBytes ? [] : undefined;
     },
     describe() {
       if (count === 0) return "";

@@ -6,7 +6,7 @@ import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { socketInfoOf } from "../../http/http-connection.js";
 import type { Excerpt } from "../../skipped-bytes.js";
-import { fixResponse, parseMessages } from "../rpc/message.js";
+import { fixResponse } from "../rpc/message.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
 import { failOversized } from "./oversized-response.js";
 import { sendWithCredential } from "./refusal.js";
@@ -74,12 +74,11 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     webSocket?.terminate();
   };
   const onText = (text: string): void => {
-    const messages = parseMessages(text);
+    const messages = strayOutput.messagesIn(text);
     if (messages === undefined) {
-      if (!strayOutput.add(text)) giveUp(notTheProtocol(context, "too much text that is not a message"), 1008);
+      giveUp(notTheProtocol(context, "too much text that is not a message"), 1008);
       return;
     }
-    strayOutput.interrupt();
     for (const message of messages) {
       streams?.received(message);
       deliver(transport, fixResponse(message));
