@@ -115,7 +115,7 @@ describe("a server that cannot be reached", () => {
 describe("a socket", () => {
   test("returns a socket that can be read as any stream, including bytes that came at once", async () => {
     const server = await startRawServer((socket) => socket.end("hello"));
-    const socket = await createTestClient().openSocket(new URL(`http://notes.test:${server.port}/`));
+    const { socket } = await createTestClient().openSocket(new URL(`http://notes.test:${server.port}/`));
     await vi.waitFor(() => expect(socket.readableLength).toBe(5), waiting);
     let text = "";
     for await (const chunk of socket) text += chunk;
@@ -153,7 +153,7 @@ describe("TLS", () => {
   test("[TS-D-HTTP-2] checks the certificate for a socket that is not for HTTP as well", async () => {
     const server = await startHostileServer(greeter, { tls: serverTls() });
     const url = new URL(`wss://localhost:${server.port}`);
-    const socket = await createTestClient(trusted()).openSocket(url);
+    const { socket } = await createTestClient(trusted()).openSocket(url);
     expect((socket as TLSSocket).authorized).toBe(true);
     await expect(createTestClient().openSocket(url)).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
   });
@@ -239,7 +239,7 @@ describe("[TS-D-HTTP-2] a proxy of the environment", () => {
     });
     expect(await textFrom(http, `http://notes.test:${plain.port}/mcp`)).toBe("hello");
     expect(await textFrom(http, secure.url)).toBe("hello");
-    const socket = await http.openSocket(new URL(`wss://localhost:${secure.port}/`));
+    const { socket } = await http.openSocket(new URL(`wss://localhost:${secure.port}/`));
     expect((socket as TLSSocket).authorized).toBe(true);
     expect(proxy.targets).toEqual([`notes.test:${plain.port}`, `localhost:${secure.port}`, `localhost:${secure.port}`]);
     expect(plain.requests[0]).toMatchObject({ url: "/mcp", headers: { host: `notes.test:${plain.port}` } });

@@ -191,7 +191,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       const trackedSocket = trackSocket(socket, owner, remoteNameOf(url), redact);
       opened.add(trackedSocket);
       void trackedSocket.closed.then(() => opened.delete(trackedSocket));
-      return socket;
+      return trackedSocket.info;
     },
     async close() {
       closed ??= closedError(server, false);

@@ -1,7 +1,6 @@
-import type { Socket } from "node:net";
 import type { CallPhases } from "../call-phases.js";
 import type { Cancellation } from "../cancellation.js";
-import type { SocketInfo } from "../connection-info.js";
+import type { NetworkSocketInfo, SocketInfo } from "../connection-info.js";
 
 /** Response headers by lower-case name. Repeated headers are joined with commas, except set-cookie, whose last value is kept. */
 export type ResponseHeaders = Readonly<Record<string, string>>;
@@ -14,10 +13,10 @@ export interface HttpClient {
   /** Sends a request and resolves when the response headers are received. Rejects with a ToolServerError, or the signal's reason. */
   send(request: HttpRequest): Promise<HttpResponse>;
   /**
-   * Opens a socket to a URL, through the proxy and with the TLS settings, for the upgrade to WebSocket. `socketInfoOf` returns
-   * its info. It is closed with this client. Rejects as `send` does.
+   * Opens a socket to a URL, through the proxy and with the TLS settings, for the upgrade to WebSocket. It is closed with this
+   * client. Rejects as `send` does.
    */
-  openSocket(url: URL, options?: SocketOptions): Promise<Socket>;
+  openSocket(url: URL, options?: SocketOptions): Promise<NetworkSocketInfo>;
   /** Ends all connections. Requests in flight are rejected with CONNECTION_CLOSED. */
   close(): Promise<void>;
 }

@@ -99,13 +99,6 @@ export function loadClient(): Promise<typeof Client> {
   return loading;
 }
 
-const infos = new WeakMap<Socket, NetworkSocketInfo>();
-
-/** The info of a socket; undefined for a socket that none of our clients opened. */
-export function socketInfoOf(socket: Socket): NetworkSocketInfo | undefined {
-  return infos.get(socket);
-}
-
 /** An open socket that is published to observers. */
 export interface TrackedSocket {
   readonly info: NetworkSocketInfo;
@@ -124,7 +117,6 @@ export function trackSocket(
   redact: (text: string) => string,
 ): TrackedSocket {
   const info: NetworkSocketInfo = { kind: "socket", transport, socket, remoteName };
-  infos.set(socket, info);
   publish("socket:opened", info);
   let reason: string | undefined;
   let error: Error | undefined;

@@ -7,7 +7,6 @@ import { waiting } from "../waiting.test.helper.js";
 import { createHttpClient } from "./create-http-client.js";
 import { startHostileServer, startRawServer } from "./hostile-http-server.test.helper.js";
 import { createTestClient, get, post } from "./http-client.test.helper.js";
-import { socketInfoOf } from "./http-connection.js";
 
 describe("a socket", () => {
   test("reuses a socket, for one request at a time", async () => {
@@ -78,11 +77,12 @@ describe("a socket", () => {
     const { http, published } = createTestClient();
     const url = new URL(server.url);
     url.protocol = "ws:";
-    const socket = await http.openSocket(url);
+    const info = await http.openSocket(url);
+    const { socket } = info;
     socket.write("hello");
     expect(String((await once(socket, "data"))[0])).toBe("hello");
-    expect(socketInfoOf(socket)).toMatchObject({ remoteName: `localhost:${server.port}` });
-    expect([...published.sockets.keys()]).toEqual([socketInfoOf(socket)]);
+    expect(info).toMatchObject({ remoteName: `localhost:${server.port}` });
+    expect([...published.sockets.keys()]).toEqual([info]);
     await http.close();
     expect(socket.destroyed).toBe(true);
     expect(published.reasons).toEqual(["Closed on this side."]);

@@ -143,9 +143,9 @@ test("does not pile up pongs for a WebSocket server that sends pings and does no
     http: {
       ...context.http,
       async openSocket(...args) {
-        const socket = await openSocket(...args);
-        opened.push(socket);
-        return socket;
+        const info = await openSocket(...args);
+        opened.push(info.socket);
+        return info;
       },
     },
   });

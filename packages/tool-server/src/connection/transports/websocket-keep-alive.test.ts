@@ -5,12 +5,10 @@ import { requestOf } from "./watched-transport.test.helper.js";
 import { prepareWebSocket, serveWebSockets } from "./websocket.test.helper.js";
 
 describe("a silent server", () => {
-  const times = { intervalMs: 30_000, timeoutMs: 10_000 };
-
   test("pings a silent server, and keeps the connection if it responds", async () => {
     const clock = createFakeClock();
     const server = await serveWebSockets(() => {});
-    const { transport, published } = prepareWebSocket(server, { clock }, { keepAlive: times });
+    const { transport, published } = prepareWebSocket(server, { clock });
     await transport.start();
     const [socketInfo] = published.sockets.keys();
     if (socketInfo?.kind !== "socket") throw new Error("no socket");
@@ -28,7 +26,7 @@ describe("a silent server", () => {
   test("does not ping a server while it sends messages", async () => {
     const clock = createFakeClock();
     const server = await serveWebSockets((socket) => socket.on("message", (data) => socket.send(String(data))));
-    const { transport, messages, published } = prepareWebSocket(server, { clock }, { keepAlive: times });
+    const { transport, messages, published } = prepareWebSocket(server, { clock });
     await transport.start();
     for (const round of [1, 2, 3]) {
       await transport.send(requestOf(round));
@@ -43,7 +41,7 @@ describe("a silent server", () => {
   test("ends the connection to a server that does not respond to a ping", async () => {
     const clock = createFakeClock();
     const server = await serveWebSockets(() => {}, { autoPong: false });
-    const { transport, failure, published } = prepareWebSocket(server, { clock }, { keepAlive: times });
+    const { transport, failure, published } = prepareWebSocket(server, { clock });
     await transport.start();
     clock.advance(29_999);
     expect(published.totals()["keep-alive-sent"]).toBe(0);

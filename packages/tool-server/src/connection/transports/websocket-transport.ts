@@ -1,10 +1,8 @@
-import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import type { Clock } from "../../clock.js";
-import type { SocketInfo } from "../../connection-info.js";
+import type { NetworkSocketInfo } from "../../connection-info.js";
 import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
-import { socketInfoOf } from "../../http/http-connection.js";
 import type { Excerpt } from "../../skipped-bytes.js";
 import { fixResponse } from "../rpc/message.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
@@ -24,13 +22,21 @@ import {
 } from "./websocket-failures.js";
 import { subprotocol, upgrade } from "./websocket-upgrade.js";
 
-export interface WebSocketOptions {
-  /** When to ping a server that sends nothing. */
-  readonly keepAlive?: KeepAliveTimes;
-}
+/** The time without data before a ping, and the time limit for the response, in milliseconds. */
+const [pingIntervalMs, pongTimeoutMs] = [30_000, 10_000];
 
 /** A ping gets no pong while more than this is waiting to be written, in bytes. */
 const maxUnsentBytes = 64 * 1024;
+
+/** A WebSocket from the upgrade on. */
+interface OpenWebSocket {
+  readonly webSocket: WebSocket;
+  readonly socketInfo: NetworkSocketInfo;
+  readonly streams: JsonRpcStreams;
+  readonly keepAlive: KeepAlive;
+  /** Resolves when it is closed. */
+  readonly closed: Promise<void>;
+}
 
 const upgradeAdvice = "Check that the URL is a WebSocket endpoint; for an HTTP server, use the type http or sse.";
 
@@ -41,9 +47,8 @@ const upgradeAdvice = "Check that the URL is a WebSocket endpoint; for an HTTP s
  *
  * It fails with the error for the server's close code, usually CONNECTION_LOST, and if the server does not respond to a ping.
  */
-export function createWebSocketTransport(context: NetworkContext, options: WebSocketOptions = {}): ToolTransport {
+export function createWebSocketTransport(context: NetworkContext): ToolTransport {
   const { server, info, report, clock, limits } = context;
-  const { keepAlive: times = defaultKeepAlive } = options;
   const life = createTransportLife(server);
   const cancelled = new AbortController();
   const strayOutput = createStrayOutput(context, "the WebSocket", "A tool server sends JSON-RPC and nothing else.");
@@ -52,26 +57,21 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     stallMs: limits.stallMs,
     onStalled: () => giveUp(repliesNotAccepted(server, limits.stallMs)),
   });
-  let webSocket: WebSocket | undefined;
-  let socket: Socket | undefined;
-  let socketInfo: SocketInfo | undefined;
-  let streams: JsonRpcStreams | undefined;
-  let keepAlive: KeepAlive | undefined;
+  let opened: OpenWebSocket | undefined;
   let starting: Promise<void> | undefined;
-  let closed: Promise<void> | undefined;
 
   /** Ends the transport; `onclose` follows when the socket is closed, or at once without a socket. */
   const end = (failure?: ToolServerError): void => {
     if (!life.end(failure)) return;
-    keepAlive?.stop();
     replies.end();
-    streams?.end();
-    if (webSocket === undefined) transport.onclose?.();
+    opened?.keepAlive.stop();
+    opened?.streams.end();
+    if (opened === undefined) transport.onclose?.();
   };
   const giveUp = (failure: ToolServerError, closeCode?: number): void => {
     end(failure);
-    if (closeCode !== undefined) webSocket?.close(closeCode);
-    webSocket?.terminate();
+    if (closeCode !== undefined) opened?.webSocket.close(closeCode);
+    opened?.webSocket.terminate();
   };
   const onText = (text: string): void => {
     const messages = strayOutput.messagesIn(text);
@@ -80,61 +80,53 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
       return;
     }
     for (const message of messages) {
-      streams?.received(message);
+      opened?.streams.received(message);
       deliver(transport, fixResponse(message));
     }
   };
   /** Fails the request whose response is too large. If that is not known, the transport fails. */
   const onSkipped = (message: Excerpt): void => {
     if (life.isOver) return;
-    keepAlive?.onReceived();
+    opened?.keepAlive.onReceived();
     const id = failOversized(context, transport, message);
     if (id === undefined) giveUp(oversizedMessage(context), 1009);
-    else streams?.received({ jsonrpc: "2.0", id, result: {} });
+    else opened?.streams.received({ jsonrpc: "2.0", id, result: {} });
   };
-  const follow = (opened: WebSocket, below: Socket): void => {
+  const follow = (webSocket: WebSocket, socketInfo: NetworkSocketInfo): void => {
     if (life.isOver) {
-      opened.terminate();
+      webSocket.terminate();
       return;
     }
-    webSocket = opened;
-    socket = below;
-    socketInfo = socketInfoOf(below);
-    if (socketInfo !== undefined) streams = createJsonRpcStreams(socketInfo);
-    const watching = startKeepAlive(
-      clock,
-      times,
-      () => {
-        opened.ping();
-        if (socketInfo !== undefined) publish("socket:keep-alive-sent", socketInfo);
-      },
-      () => giveUp(silentServer(context, times.timeoutMs)),
-    );
-    keepAlive = watching;
-    opened.on("pong", watching.onReceived);
-    opened.on("ping", (data) => {
-      watching.onReceived();
-      // RFC 6455, section 5.5.3, allows a pong for the latest ping only: a peer that does not read must not make pongs pile up.
-      if (opened.bufferedAmount <= maxUnsentBytes) opened.pong(data);
-    });
-    opened.on("message", (data, isBinary) => {
-      watching.onReceived();
-      if (life.isOver) return;
-      if (isBinary) giveUp(notTheProtocol(context, "binary data"), 1003);
-      else onText(String(data));
-      const room = replies.room();
-      if (room === undefined || opened.isPaused) return;
-      opened.pause();
-      void room.then(() => opened.resume());
-    });
-    opened.on("error", (error) => giveUp(brokenWebSocket(context, error)));
-    closed = new Promise((resolve) => {
-      opened.on("close", (code, reason) => {
+    const ping = (): void => {
+      webSocket.ping();
+      publish("socket:keep-alive-sent", socketInfo);
+    };
+    const keepAlive = startKeepAlive(clock, ping, () => giveUp(silentServer(context, pongTimeoutMs)));
+    const closed = new Promise<void>((resolve) => {
+      webSocket.on("close", (code, reason) => {
         end(closedByServer(context, code, reason));
         transport.onclose?.();
         resolve();
       });
     });
+    opened = { webSocket, socketInfo, streams: createJsonRpcStreams(socketInfo), keepAlive, closed };
+    webSocket.on("pong", keepAlive.onReceived);
+    webSocket.on("ping", (data) => {
+      keepAlive.onReceived();
+      // RFC 6455, section 5.5.3, allows a pong for the latest ping only: a peer that does not read must not make pongs pile up.
+      if (webSocket.bufferedAmount <= maxUnsentBytes) webSocket.pong(data);
+    });
+    webSocket.on("message", (data, isBinary) => {
+      keepAlive.onReceived();
+      if (life.isOver) return;
+      if (isBinary) giveUp(notTheProtocol(context, "binary data"), 1003);
+      else onText(String(data));
+      const room = replies.room();
+      if (room === undefined || webSocket.isPaused) return;
+      webSocket.pause();
+      void room.then(() => webSocket.resume());
+    });
+    webSocket.on("error", (error) => giveUp(brokenWebSocket(context, error)));
   };
   const connect = async (): Promise<void> => {
     const { signal } = cancelled;
@@ -151,7 +143,6 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     }
   };
   const open = async (): Promise<void> => {
-    life.begin();
     try {
       await connect();
     } catch (error) {
@@ -167,25 +158,25 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     get failure() {
       return life.failure;
     },
-    start() {
-      const opening = open();
-      starting ??= opening;
-      return opening;
+    async start() {
+      life.begin();
+      starting = open();
+      await starting;
     },
     async send(message, options) {
       life.assertOpen();
-      const opened = webSocket;
       if (opened === undefined) throw new TypeError("The transport has not started yet.");
+      const { webSocket, socketInfo, streams } = opened;
       const text = JSON.stringify(message);
-      streams?.sending(message);
+      streams.sending(message);
       options?.phases?.begin("server", socketInfo);
       const write = (): Promise<void> =>
         life.whileOpen((resolve) => {
-          opened.send(text, (error) => {
+          webSocket.send(text, (error) => {
             // Node reports no error if the socket was destroyed meanwhile; the end of the transport rejects.
-            if (life.isOver || socket?.destroyed) return;
+            if (life.isOver || socketInfo.socket.destroyed) return;
             if (error == null) {
-              streams?.sent();
+              streams.sent();
               resolve();
             } else {
               giveUp(brokenWebSocket(context, error));
@@ -198,8 +189,8 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
       end();
       cancelled.abort(connectionOver(server, undefined, false));
       await starting?.catch(() => {});
-      webSocket?.close(1000);
-      await closed;
+      opened?.webSocket.close(1000);
+      await opened?.closed;
     },
   };
   return transport;
@@ -209,16 +200,6 @@ function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** When to ping a peer. */
-interface KeepAliveTimes {
-  /** The time without data before a ping, in milliseconds. Default 30,000. */
-  readonly intervalMs: number;
-  /** The time limit for the response, in milliseconds. Default 10,000. */
-  readonly timeoutMs: number;
-}
-
-const defaultKeepAlive: KeepAliveTimes = { intervalMs: 30_000, timeoutMs: 10_000 };
-
 /** Detects a dead peer. */
 interface KeepAlive {
   /** Data was received from the peer. */
@@ -226,18 +207,18 @@ interface KeepAlive {
   stop(): void;
 }
 
-/** Calls `ping` if nothing was received for the interval, and `onDead` if nothing follows in time. */
-function startKeepAlive(clock: Clock, times: KeepAliveTimes, ping: () => void, onDead: () => void): KeepAlive {
+/** Calls `ping` if nothing was received for an interval, and `onDead` if nothing follows in time. */
+function startKeepAlive(clock: Clock, ping: () => void, onDead: () => void): KeepAlive {
   let hasReceived = false;
   let isStopped = false;
   let cancel = (): void => {};
   const watch = (): void => {
     hasReceived = false;
-    cancel = clock.after(times.intervalMs, () => {
+    cancel = clock.after(pingIntervalMs, () => {
       if (hasReceived) return watch();
       ping();
       if (isStopped) return;
-      cancel = clock.after(times.timeoutMs, () => (hasReceived ? watch() : onDead()));
+      cancel = clock.after(pongTimeoutMs, () => (hasReceived ? watch() : onDead()));
     });
   };
   watch();

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
 import type { ClientOptions, WebSocket } from "ws";
 import type { HeaderFields } from "../../auth/credentials/header-fields.js";
+import type { NetworkSocketInfo } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
 import type { ResponseHeaders } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
@@ -19,7 +19,7 @@ export interface UpgradeOptions {
   readonly headers: HeaderFields;
   readonly signal: AbortSignal;
   /** Called synchronously when it opens: a message may follow in the same read. */
-  readonly onOpen: (webSocket: WebSocket, socket: Socket) => void;
+  readonly onOpen: (webSocket: WebSocket, socketInfo: NetworkSocketInfo) => void;
   /** Called with a message above the limit, which is skipped; with empty strings if it may never end. */
   readonly onSkipped: (message: Excerpt) => void;
 }
@@ -37,7 +37,8 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
   // A fragment is never sent.
   const url = new URL(context.url);
   url.hash = "";
-  const socket = await http.openSocket(url, { signal });
+  const socketInfo = await http.openSocket(url, { signal });
+  const { socket } = socketInfo;
   if (signal.aborted) {
     socket.destroy();
     throw signal.reason;
@@ -70,7 +71,7 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
         response.headers["sec-websocket-protocol"] ??= subprotocol;
       });
       webSocket.on("open", () => {
-        onOpen(webSocket, socket);
+        onOpen(webSocket, socketInfo);
         resolve({ status: 101, headers: received });
       });
       webSocket.on("unexpected-response", (_request, response) => {

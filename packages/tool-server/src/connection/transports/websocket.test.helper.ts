@@ -8,7 +8,7 @@ import { waiting } from "../../waiting.test.helper.js";
 import type { ToolTransport } from "./transport.js";
 import { createNetworkContext, type NetworkChanges } from "./transport-context.test.helper.js";
 import { failedStart, type WatchedTransport, watchTransport } from "./watched-transport.test.helper.js";
-import { createWebSocketTransport, type WebSocketOptions } from "./websocket-transport.js";
+import { createWebSocketTransport } from "./websocket-transport.js";
 
 /** A test server, and the requests that it received. */
 interface WebSocketTestServer {
@@ -78,10 +78,9 @@ export function granted(request: IncomingMessage, ...more: string[]): string {
 export function prepareWebSocket(
   { url }: { readonly url: string },
   changes: NetworkChanges = {},
-  options: WebSocketOptions = {},
 ): WatchedTransport & { readonly refusals: readonly number[] } {
   const context = createNetworkContext("ws", url, changes);
-  return { ...watchTransport(createWebSocketTransport(context, options), context), refusals: context.refusals };
+  return { ...watchTransport(createWebSocketTransport(context), context), refusals: context.refusals };
 }
 
 /** Why the upgrade failed; nothing is left of its connections by then. */

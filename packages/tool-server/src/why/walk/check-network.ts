@@ -40,7 +40,7 @@ export async function checkNetwork(walk: Walk, url: URL, http: HttpClient): Prom
   };
   try {
     await walk.ensureTrusted();
-    const socket = await within(walk, (signal) => http.openSocket(url, { signal }));
+    const { socket } = await within(walk, (signal) => http.openSocket(url, { signal }));
     const connected = { address: addressOf(socket), tls: walk.redact(describeTls(socket)) || undefined };
     socket.destroy();
     return { ...known, connected };

@@ -44,7 +44,7 @@ export function createAddressGuard(
     isAllowed,
     async reconsider(address, host, signal) {
       if (server === undefined) {
-        const socket = await http.openSocket(url, { signal });
+        const { socket } = await http.openSocket(url, { signal });
         server = addressRangeOf(socket.remoteAddress ?? "");
         socket.destroy();
       }
