@@ -4,6 +4,9 @@ import { InFlightSet } from "../../in-flight.js";
 import type { RequestId } from "../rpc/json-rpc.js";
 import { connectionOver } from "./transport-life.js";
 
+/** How many responses to the server's requests are posted concurrently, each on its own socket. */
+export const maxConcurrentReplies = 4;
+
 /** A posted message or an open stream, until its response has been read. */
 export class Post extends Canceller {
   /** The id of the request; undefined for a notification or a response. */

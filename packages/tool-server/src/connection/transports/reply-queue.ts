@@ -1,5 +1,5 @@
-import type { Clock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
+import type { TransportContext } from "./transport.js";
 
 /**
  * Bounds the memory that a server can use here by sending requests without reading the responses. While the queue is
@@ -13,16 +13,6 @@ export interface ReplyQueue {
   room(): Promise<void> | undefined;
   /** The transport has ended: `write` of each waiting response is called at once, and rejects. */
   end(): void;
-}
-
-export interface ReplyQueueOptions {
-  readonly clock: Clock;
-  /** How long a full queue may wait for the server to accept a response, in milliseconds. */
-  readonly stallMs: number;
-  /** How many responses are written at the same time. Default: unlimited. */
-  readonly maxConcurrent?: number;
-  /** The queue was full for `stallMs`, and the server accepted no response. */
-  readonly onStalled: () => void;
 }
 
 /** How many responses may wait, and how large they may be together; reading resumes when half of both is left. */
@@ -42,19 +32,27 @@ interface FullQueue {
   cancelTimeout: () => void;
 }
 
-export function createReplyQueue(options: ReplyQueueOptions): ReplyQueue {
-  const { clock, stallMs, maxConcurrent = Number.POSITIVE_INFINITY, onStalled } = options;
+/**
+ * Creates a queue that writes at most `maxConcurrent` responses at the same time; by default all. `onStalled` is called if it was full
+ * for `stallMs` and the server accepted no response.
+ */
+export function createReplyQueue(
+  { server, clock, limits: { stallMs } }: Pick<TransportContext, "server" | "clock" | "limits">,
+  onStalled: (failure: ToolServerError) => void,
+  maxConcurrent: number = Number.POSITIVE_INFINITY,
+): ReplyQueue {
   const waiting: WaitingReply[] = [];
   let [replies, bytes, writing] = [0, 0, 0];
   let full: FullQueue | undefined;
   let isOver = false;
 
+  const startTimeout = (): (() => void) => clock.after(stallMs, () => onStalled(repliesNotAccepted(server, stallMs)));
   const fill = (): void => {
     let open = (): void => {};
     const room = new Promise<void>((resolve) => {
       open = resolve;
     });
-    full = { room, open, cancelTimeout: clock.after(stallMs, onStalled) };
+    full = { room, open, cancelTimeout: startTimeout() };
   };
   const release = (): void => {
     full?.cancelTimeout();
@@ -67,7 +65,7 @@ export function createReplyQueue(options: ReplyQueueOptions): ReplyQueue {
     writing -= 1;
     if (full !== undefined && wasAccepted) {
       full.cancelTimeout();
-      full.cancelTimeout = clock.after(stallMs, onStalled);
+      full.cancelTimeout = startTimeout();
     }
     if (replies <= maxReplies / 2 && bytes <= maxReplyBytes / 2) release();
     writeNext();
@@ -110,7 +108,7 @@ export function createReplyQueue(options: ReplyQueueOptions): ReplyQueue {
 }
 
 /** Creates CONNECTION_LOST for a server that does not accept the responses to its requests. */
-export function repliesNotAccepted(server: string, stallMs: number): ToolServerError {
+function repliesNotAccepted(server: string, stallMs: number): ToolServerError {
   const problem = `The server ${JSON.stringify(server)} sends requests, but has not accepted a response to any of them for ${stallMs / 1000} s. The connection was closed.`;
   const advice = "Check that the server reads what it is sent, and connect again.";
   return new ToolServerError("CONNECTION_LOST", { problem, advice });

@@ -7,9 +7,9 @@ import { printableText } from "../../printable-text.js";
 import { cancelledIdOf, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { fixResponse } from "../rpc/message.js";
 import { failOversized } from "./oversized-response.js";
-import { createPosts } from "./posts.js";
+import { createPosts, maxConcurrentReplies } from "./posts.js";
 import { sendWithCredential } from "./refusal.js";
-import { createReplyQueue, repliesNotAccepted } from "./reply-queue.js";
+import { createReplyQueue } from "./reply-queue.js";
 import { responseFailure } from "./response-failure.js";
 import { parseMessageEndpoint, postMessage } from "./sse-post.js";
 import { createStrayOutput } from "./stray-output.js";
@@ -18,8 +18,6 @@ import { eventStream, mediaTypeOf, send } from "./streamable-http-session.js";
 import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
 import { connectionBroken, connectionOver, createTransportLife, deliver } from "./transport-life.js";
 
-/** How many responses to the server's requests are posted concurrently, each on its own socket. */
-const maxConcurrentReplies = 4;
 const advice = "Check that the URL is an SSE endpoint, such as /sse; for a Streamable HTTP server, use the type http.";
 
 /** How long pending notifications may delay the close, in milliseconds. */
@@ -39,12 +37,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const cancelled = new AbortController();
   const posts = createPosts(server);
   const strayOutput = createStrayOutput(context, "its event stream", "A tool server sends JSON-RPC there.");
-  const replies = createReplyQueue({
-    clock,
-    stallMs: limits.stallMs,
-    maxConcurrent: maxConcurrentReplies,
-    onStalled: () => end(repliesNotAccepted(server, limits.stallMs)),
-  });
+  const replies = createReplyQueue(context, (failure) => end(failure), maxConcurrentReplies);
   let endpoint: URL | undefined;
   let protocolHeaders: Readonly<Record<string, string>> = {};
   let reading: Promise<void> | undefined;

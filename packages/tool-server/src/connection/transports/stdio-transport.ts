@@ -63,14 +63,10 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   const life = createTransportLife(server);
   const cancelled = new AbortController();
   const strayOutput = createStrayOutput(context, "its standard output", strayAdvice);
-  const replies = createReplyQueue({
-    clock,
-    stallMs: limits.stallMs,
-    onStalled() {
-      if (child === undefined) return;
-      const what = `sent requests, but did not read the responses for ${limits.stallMs / 1000} s`;
-      giveUp(child, "CONNECTION_LOST", what, "A stdio server has to read its standard input while it writes.");
-    },
+  const replies = createReplyQueue(context, () => {
+    if (child === undefined) return;
+    const what = `sent requests, but did not read the responses for ${limits.stallMs / 1000} s`;
+    giveUp(child, "CONNECTION_LOST", what, "A stdio server has to read its standard input while it writes.");
   });
   let child: RunningProcess | undefined;
   let socketInfo: ChildProcessInfo | undefined;
@@ -183,7 +179,6 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   };
 
   const open = async (): Promise<void> => {
-    life.begin();
     const failed = (error: unknown): never => {
       end(ToolServerError.is(error) ? error : undefined);
       throw error;
@@ -230,10 +225,10 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     stderr: () => child?.stderr() ?? [],
     strayOutput: () => strayOutput.describe(),
     firstStrayOutput: () => strayOutput.first,
-    start() {
-      const opening = open();
-      starting ??= opening;
-      return opening;
+    async start() {
+      life.begin();
+      starting = open();
+      await starting;
     },
     send(message, options) {
       try {

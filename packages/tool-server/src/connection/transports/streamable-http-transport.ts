@@ -10,9 +10,9 @@ import { followWithinOrigin, isRedirect } from "../../http/redirects.js";
 import type { Mutable } from "../../mutable.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
-import { createPosts, type Post } from "./posts.js";
+import { createPosts, maxConcurrentReplies, type Post } from "./posts.js";
 import { awaitHeaders, retryRefused } from "./refusal.js";
-import { createReplyQueue, repliesNotAccepted } from "./reply-queue.js";
+import { createReplyQueue } from "./reply-queue.js";
 import { notAToolServer, readUnexpected, statusFailure } from "./streamable-http-failures.js";
 import { listenToServer } from "./streamable-http-listener.js";
 import { type OpenRequest, readEventResponse, readJsonResponse } from "./streamable-http-response.js";
@@ -34,8 +34,6 @@ const [messageSent, messageReceived] = [publisherOf("socket:message-sent"), publ
 
 /** The time limit for ending a session, in milliseconds. */
 const endSessionMs = 1000;
-/** How many responses to the server's requests are posted concurrently, each on its own socket. */
-const maxConcurrentReplies = 4;
 
 /**
  * Creates a Streamable HTTP transport for both eras: each message is posted, and the response to a request is in the body of
@@ -50,12 +48,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   const { server, url, http, info, report, clock, secrets, limits, credential } = context;
   const life = createTransportLife(server);
   const posts = createPosts(server);
-  const replies = createReplyQueue({
-    clock,
-    stallMs: limits.stallMs,
-    maxConcurrent: maxConcurrentReplies,
-    onStalled: () => void end(repliesNotAccepted(server, limits.stallMs)),
-  });
+  const replies = createReplyQueue(context, (failure) => void end(failure), maxConcurrentReplies);
   let closing: Promise<void> | undefined;
   let listening: Post | undefined;
 

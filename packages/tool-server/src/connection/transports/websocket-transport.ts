@@ -8,7 +8,7 @@ import { fixResponse } from "../rpc/message.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
 import { failOversized } from "./oversized-response.js";
 import { sendWithCredential } from "./refusal.js";
-import { createReplyQueue, repliesNotAccepted } from "./reply-queue.js";
+import { createReplyQueue } from "./reply-queue.js";
 import { responseFailure } from "./response-failure.js";
 import { createStrayOutput } from "./stray-output.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
@@ -48,15 +48,11 @@ const upgradeAdvice = "Check that the URL is a WebSocket endpoint; for an HTTP s
  * It fails with the error for the server's close code, usually CONNECTION_LOST, and if the server does not respond to a ping.
  */
 export function createWebSocketTransport(context: NetworkContext): ToolTransport {
-  const { server, info, report, clock, limits } = context;
+  const { server, info, report, clock } = context;
   const life = createTransportLife(server);
   const cancelled = new AbortController();
   const strayOutput = createStrayOutput(context, "the WebSocket", "A tool server sends JSON-RPC and nothing else.");
-  const replies = createReplyQueue({
-    clock,
-    stallMs: limits.stallMs,
-    onStalled: () => giveUp(repliesNotAccepted(server, limits.stallMs)),
-  });
+  const replies = createReplyQueue(context, (failure) => giveUp(failure));
   let opened: OpenWebSocket | undefined;
   let starting: Promise<void> | undefined;
 
