@@ -10,7 +10,7 @@ import type { Entry } from "@wirescope/tool-server/config";
 import type { Implementation } from "@wirescope/tool-server/internal";
 import { type Explanation, explainServer, type Step } from "@wirescope/tool-server/why";
 import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
-import type { ServerFailure } from "../servers/server.js";
+import type { ServerFailure } from "../servers/server-connection.js";
 
 export interface GatewayExplainOptions {
   readonly server: string;

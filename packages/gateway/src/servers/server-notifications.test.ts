@@ -1,3 +1,4 @@
+import { systemClock } from "@wirescope/tool-server/internal";
 import { expect, test } from "vitest";
 import { createEvents } from "../events.js";
 import { createServerNotifications } from "./server-notifications.js";
@@ -15,7 +16,7 @@ test("limits the rate of log messages to all clients, and reports how many messa
       hasStreamPerCall: () => true,
       tasks: { named: () => undefined, update() {} },
       onListChanged() {},
-      now: () => now,
+      clock: { ...systemClock, now: () => now },
     });
     return (data: string) => notify("notifications/message", { level: "info", data }, { call: undefined });
   };
@@ -47,7 +48,7 @@ test("limits the rate and the length of extension notifications to all clients [
     hasStreamPerCall: () => true,
     tasks: { named: () => undefined, update() {} },
     onListChanged() {},
-    now: () => 0,
+    clock: { ...systemClock, now: () => 0 },
   });
   const send = (params: object) => notify("notifications/example", { ...params }, { call: undefined });
   send({ text: "x".repeat(70_000) });

@@ -1,4 +1,4 @@
-import type { MessageOrigin } from "@wirescope/tool-server";
+import type { Clock, MessageOrigin } from "@wirescope/tool-server";
 import {
   isLevelAtLeast,
   isLogLevel,
@@ -34,15 +34,14 @@ export interface ServerNotificationsOptions {
   readonly onListChanged: (kind: ListKind) => void;
   /** The tasks of all servers. */
   readonly tasks: Pick<TaskTable, "named" | "update">;
-  /** In milliseconds. Default: the system clock. */
-  readonly now?: () => number;
+  readonly clock: Clock;
 }
 
 export function createServerNotifications(
   options: ServerNotificationsOptions,
 ): (method: string, params: RpcObject, origin: Pick<MessageOrigin, "call">) => void {
-  const { server, events, calls, hasStreamPerCall, onListChanged, tasks } = options;
-  const rates = createRates(maxLogRate, options.now ?? Date.now);
+  const { server, events, calls, hasStreamPerCall, onListChanged, tasks, clock } = options;
+  const rates = createRates(maxLogRate, () => clock.now());
   let dropped = 0;
 
   const broadcast = (level: LogLevel, params: RpcObject): void => {

@@ -1,21 +1,12 @@
-import {
-  type Clock,
-  type Connection,
-  type ConnectionInfo,
-  type OpenedToolServer,
-  type SecretRegistry,
-  ToolServerError,
-} from "@wirescope/tool-server";
+import type { Clock, Connection, ConnectionInfo, SecretRegistry } from "@wirescope/tool-server";
 import type { CredentialDescription, OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
 import {
-  createReporter,
   describeDuration,
   faultOf,
   type Implementation,
   metaKeys,
   metaOf,
-  openEntry,
   type RpcObject,
 } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
@@ -26,6 +17,7 @@ import type { GatewayLimits } from "../limits.js";
 import { type Forwarded, forward } from "./forward.js";
 import type { GatewayConfiguration } from "./gateway-configuration.js";
 import { createServerCalls, type DrainReason } from "./server-calls.js";
+import { createServerConnection, type ServerConnectionOptions, type ServerFailure } from "./server-connection.js";
 import { createServerLists, type ServerLists } from "./server-lists.js";
 import { createServerNotifications } from "./server-notifications.js";
 import { forwardServerRequest, offeredCapabilities } from "./server-requests.js";
@@ -53,19 +45,6 @@ export interface ServerStatus {
   /** Patterns of its filter that matched no tool when its tools were last listed. */
   readonly idlePatterns: readonly string[];
   readonly callsInFlight: number;
-}
-
-/** Why a server failed last. */
-export interface ServerFailure {
-  /** The code of a ToolServerError; undefined for any other failure. */
-  readonly code: string | undefined;
-  readonly message: string;
-  /** The failure itself, with the parts of its message. */
-  readonly error?: ToolServerError | undefined;
-  /** In milliseconds since the epoch. */
-  readonly at: number;
-  /** When the first of the failures since the last connection occurred, in milliseconds since the epoch. */
-  readonly since: number;
 }
 
 /** One server behind the gateway: its connection, its lists and its calls. */
@@ -132,26 +111,14 @@ export interface GatewayServerOptions {
 /** The maximum number of client notifications that wait to be sent to one server. */
 const maxNotifications = 32;
 
-/** Milliseconds until an entry that could not be opened is tried again. */
-const openPauseMs = 2000;
-
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
   const { entry, configured, secrets, info, limits, clock, events, isUnprefixed } = options;
   const { name } = entry;
   const calls = createServerCalls({ server: name, limits, clock });
-  let connection: Connection | undefined;
-  /** The last attempt to open the entry, and whether it is in progress. */
-  let opening: Promise<OpenedToolServer> | undefined;
-  let isOpening = false;
-  let failure: ServerFailure | undefined;
-  let isSettled = false;
-  /** Whether it only waits for its calls in flight. */
-  let isDraining = false;
-  let isClosed = false;
   /** Notifications that wait to be sent. */
   let notifications = 0;
 
-  const settings: Parameters<typeof openEntry>[0] = {
+  const settings: ServerConnectionOptions["settings"] = {
     ...configured,
     oauth: configured.oauth && { ...configured.oauth, observer: { onStep: options.onOAuthStep } },
     secrets,
@@ -165,72 +132,17 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       onNotification: ({ method, params }, origin) => onNotification(method, params ?? {}, origin),
     },
   };
-
-  /** Opens the entry once; if that failed, again after a pause, unless that is skipped. */
-  const open = (skipsPause = false): Promise<OpenedToolServer> => {
-    if (isClosed) {
-      const problem = `Server ${JSON.stringify(name)} is closed: it was removed from the configuration, or the gateway is shutting down.`;
-      const parts = { problem, advice: "" };
-      return Promise.reject(new ToolServerError("CONNECTION_CLOSED", parts));
-    }
-    const hasPaused = failure !== undefined && (skipsPause || clock.now() - failure.at >= openPauseMs);
-    if (opening !== undefined && (isOpening || connection !== undefined || !hasPaused)) return opening;
-    isOpening = true;
-    opening = openEntry(settings, entry).then(
-      (opened) => {
-        isOpening = false;
-        connection = opened.connection;
-        failure = undefined;
-        // Another connection may have this name by now, and its states are the ones to report.
-        if (isDraining) return opened;
-        connection.onState(({ state, reason, failure: error }) => {
-          if (isDraining) return;
-          events.emit({ kind: "server-state", server: name, state, reason, repeatKey: error?.details.repeatKey });
-          onState(state, reason, error);
-        });
-        onState(connection.state, undefined);
-        return opened;
-      },
-      (error: unknown) => {
-        isOpening = false;
-        isSettled = true;
-        const message = error instanceof Error ? error.message : String(error);
-        const known = ToolServerError.is(error) ? error : undefined;
-        fail(message, known);
-        if (!isDraining) {
-          events.emit({ kind: "server-state", server: name, state: "TRANSIENT_FAILURE", reason: message });
-        }
-        throw error;
-      },
-    );
-    opening.catch(() => {});
-    return opening;
-  };
-
-  const fail = (message: string, error: ToolServerError | undefined): void => {
-    const at = clock.now();
-    failure = { code: error?.code, message, error, at, since: failure?.since ?? at };
-  };
-
-  const onToolsListed = (error?: unknown): void => {
-    if (connection?.state !== "READY") return;
-    if (error === undefined) failure = undefined;
-    else fail(connection.redact(faultOf(error).message), ToolServerError.is(error) ? error : undefined);
-  };
-
-  const onState = (state: Connection["state"], reason: string | undefined, error?: ToolServerError): void => {
-    if (state === "READY") {
-      isSettled = true;
-      failure = undefined;
+  const connection = createServerConnection({
+    entry,
+    settings,
+    clock,
+    events,
+    onReady() {
       subscriptions.renew();
       lists.reload();
-    } else if (state === "TRANSIENT_FAILURE") {
-      isSettled = true;
-      fail(reason ?? "The connection failed.", error);
-      lists.clear();
-    }
-  };
-
+    },
+    onFailed: () => lists.clear(),
+  });
   const lists = createServerLists({
     server: name,
     limits,
@@ -238,39 +150,36 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     filter: options.filter,
     isUnprefixed,
     events,
-    open: async () => (await open()).connection,
+    open: async () => (await connection.open()).connection,
     onOmitted(method, reason) {
-      if (isDraining) return;
+      if (connection.isRetired) return;
       events.emit({ kind: "omitted", server: name, list: method, reason });
-      trace("warning", `Omitted from ${method} of the gateway: ${reason}`);
+      connection.trace("warning", `Omitted from ${method} of the gateway: ${reason}`);
     },
-    onToolsListed,
+    onToolsListed: connection.toolsListed,
   });
   const onNotification = createServerNotifications({
     server: name,
     events,
     calls: calls.all,
-    hasStreamPerCall: () => connection?.info.kind === "http",
+    hasStreamPerCall: () => connection.current?.info.kind === "http",
     onListChanged: lists.refresh,
     tasks: options.tasks,
+    clock,
   });
   const subscriptions = options.subscriptions ?? createServerSubscriptions();
-  subscriptions.attach(() => connection);
+  subscriptions.attach(() => connection.current);
 
-  /** Adds an event to the trace of the connection in Channelz. */
-  const trace = (severity: "info" | "warning", text: string): void => {
-    if (connection !== undefined) createReporter(connection)(connection.info, severity, text);
-  };
-
-  const close = async (): Promise<void> => {
-    isDraining = true;
-    isClosed = true;
+  const retire = (): void => {
+    connection.retire();
     lists.close();
-    const opened = await opening?.catch(() => undefined);
-    await opened?.connection.close();
+  };
+  const close = (): Promise<void> => {
+    retire();
+    return connection.close();
   };
 
-  void open().catch(() => {});
+  void connection.open().catch(() => {});
 
   return {
     name,
@@ -282,14 +191,15 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     templates: lists.templates,
     skills: lists.skills,
     subscriptions,
-    describe: () => connection?.server,
-    isSettled: () => isSettled,
-    connectionInfo: () => connection?.info,
+    describe: () => connection.current?.server,
+    isSettled: () => connection.isSettled,
+    connectionInfo: () => connection.current?.info,
     setFilter: lists.setFilter,
     async forward(call, request) {
       calls.add(call);
       try {
-        return await forward(connection ?? (await open()).connection, call, request, options.observers);
+        const current = connection.current ?? (await connection.open()).connection;
+        return await forward(current, call, request, options.observers);
       } catch (error) {
         // If one of the gateway's limits cancelled the call, its reason explains more.
         throw call.reason ?? error;
@@ -298,32 +208,34 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       }
     },
     notify(method, params, capabilities) {
-      if (connection === undefined || isDraining || notifications >= maxNotifications) return;
-      const isModern = connection.server?.era === "modern" && capabilities !== undefined;
+      const { current } = connection;
+      if (current === undefined || connection.isRetired || notifications >= maxNotifications) return;
+      const isModern = current.server?.era === "modern" && capabilities !== undefined;
       const meta = isModern ? { _meta: { ...metaOf(params), [metaKeys.clientCapabilities]: capabilities } } : {};
       notifications += 1;
-      connection
+      current
         .notify(method, { ...params, ...meta })
-        .catch((error: unknown) => trace("info", `${method} was not sent: ${faultOf(error).message}`))
+        .catch((error: unknown) => connection.trace("info", `${method} was not sent: ${faultOf(error).message}`))
         .finally(() => {
           notifications -= 1;
         });
     },
     cancelSilent: calls.cancelSilent,
-    redact: (text) => (connection ?? secrets).redact(text),
-    oauth: async () => (await open()).oauth,
+    redact: (text) => (connection.current ?? secrets).redact(text),
+    oauth: async () => (await connection.open()).oauth,
     async reconnect() {
-      const opened = connection ?? (await open(true).catch(() => undefined))?.connection;
+      const opened = connection.current ?? (await connection.open(true).catch(() => undefined))?.connection;
       if (opened !== undefined && opened.state !== "READY") await opened.connect().catch(() => {});
-      else if (failure !== undefined) await lists.tools.get();
+      else if (connection.failure !== undefined) await lists.tools.get();
     },
     status() {
-      const authentication = connection?.info.credential();
-      const server = connection?.server;
+      const { current, failure } = connection;
+      const authentication = current?.info.credential();
+      const server = current?.server;
       return {
         name,
-        state: connection?.state ?? (failure === undefined ? "IDLE" : "TRANSIENT_FAILURE"),
-        target: connection?.info.target,
+        state: current?.state ?? (failure === undefined ? "IDLE" : "TRANSIENT_FAILURE"),
+        target: current?.info.target,
         server: server === undefined ? undefined : { name: server.name, version: server.version },
         protocolVersion: server?.protocolVersion,
         credential: authentication?.summary,
@@ -335,12 +247,13 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       };
     },
     async drain(why) {
-      isDraining = true;
-      lists.close();
+      retire();
       const { size } = calls.all;
       const time = describeDuration(limits.drainMs);
-      if (size > 0)
-        trace("info", `The server was ${why} in the configuration. Its ${size} calls in flight have ${time} to end.`);
+      if (size > 0) {
+        const text = `The server was ${why} in the configuration. Its ${size} calls in flight have ${time} to end.`;
+        connection.trace("info", text);
+      }
       await calls.drain(why);
       await close();
     },

@@ -12,7 +12,8 @@ import {
   type Server,
   ServerSchema,
 } from "../../gen/wirescope/v1/admin_pb.js";
-import type { ServerFailure, ServerStatus } from "../../servers/server.js";
+import type { ServerStatus } from "../../servers/server.js";
+import type { ServerFailure } from "../../servers/server-connection.js";
 import { authMethods, connectivityStates, nameOf, transports } from "./enums.js";
 
 /** Values for a server message in addition to the status. */

@@ -1,0 +1,140 @@
+import { type Clock, type Connection, type OpenedToolServer, ToolServerError } from "@wirescope/tool-server";
+import type { Entry } from "@wirescope/tool-server/config";
+import { createReporter, faultOf, type Mutable, openEntry } from "@wirescope/tool-server/internal";
+import type { GatewayEvents } from "../events.js";
+
+/** Why a server failed last. */
+export interface ServerFailure {
+  /** The code of a ToolServerError; undefined for any other failure. */
+  readonly code: string | undefined;
+  readonly message: string;
+  /** The failure itself, with the parts of its message. */
+  readonly error?: ToolServerError | undefined;
+  /** In milliseconds since the epoch. */
+  readonly at: number;
+  /** When the first of the failures since the last connection occurred, in milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** The connection to a server behind the gateway, and its last failure. */
+export interface ServerConnection {
+  /** Undefined if the entry could not be opened yet. */
+  readonly current: Connection | undefined;
+  /** Undefined if it has not failed since it last connected. While it is connected: why its tools cannot be listed. */
+  readonly failure: ServerFailure | undefined;
+  /** Whether it has connected or failed at least once. */
+  readonly isSettled: boolean;
+  readonly isRetired: boolean;
+  /** Opens the entry once; if that failed, again after a pause, unless that is skipped. */
+  open(skipsPause?: boolean): Promise<OpenedToolServer>;
+  /** The tools were listed, or could not be. Ignored while it is not connected. */
+  toolsListed(failure?: unknown): void;
+  /** Adds an event to the trace of the connection in Channelz. */
+  trace(severity: "info" | "warning", text: string): void;
+  /** Reports no more states: another connection may have this name by now, and its states are the ones to report. */
+  retire(): void;
+  /** Closes the connection; it can no longer be opened. */
+  close(): Promise<void>;
+}
+
+export interface ServerConnectionOptions {
+  readonly entry: Entry;
+  readonly settings: Parameters<typeof openEntry>[0];
+  readonly clock: Clock;
+  readonly events: Pick<GatewayEvents, "emit">;
+  readonly onReady: () => void;
+  readonly onFailed: () => void;
+}
+
+/** Milliseconds until an entry that could not be opened is tried again. */
+const openPauseMs = 2000;
+
+export function createServerConnection(options: ServerConnectionOptions): ServerConnection {
+  const { entry, settings, clock, events, onReady, onFailed } = options;
+  const server = entry.name;
+  /** The last attempt to open the entry, and whether it is in progress. */
+  let opening: Promise<OpenedToolServer> | undefined;
+  let isOpening = false;
+  let isClosed = false;
+
+  const fail = (message: string, error: unknown): void => {
+    const known = ToolServerError.is(error) ? error : undefined;
+    const at = clock.now();
+    connection.failure = { code: known?.code, message, error: known, at, since: connection.failure?.since ?? at };
+  };
+
+  const onState = (state: Connection["state"], reason: string | undefined, error?: ToolServerError): void => {
+    if (state === "READY") {
+      connection.isSettled = true;
+      connection.failure = undefined;
+      onReady();
+    } else if (state === "TRANSIENT_FAILURE") {
+      connection.isSettled = true;
+      fail(reason ?? "The connection failed.", error);
+      onFailed();
+    }
+  };
+
+  const onOpened = (opened: OpenedToolServer): OpenedToolServer => {
+    isOpening = false;
+    connection.current = opened.connection;
+    connection.failure = undefined;
+    if (connection.isRetired) return opened;
+    opened.connection.onState(({ state, reason, failure: error }) => {
+      if (connection.isRetired) return;
+      events.emit({ kind: "server-state", server, state, reason, repeatKey: error?.details.repeatKey });
+      onState(state, reason, error);
+    });
+    onState(opened.connection.state, undefined);
+    return opened;
+  };
+
+  const onNotOpened = (error: unknown): never => {
+    isOpening = false;
+    connection.isSettled = true;
+    const reason = error instanceof Error ? error.message : String(error);
+    fail(reason, error);
+    if (!connection.isRetired) events.emit({ kind: "server-state", server, state: "TRANSIENT_FAILURE", reason });
+    throw error;
+  };
+
+  const connection: Mutable<ServerConnection> = {
+    current: undefined,
+    failure: undefined,
+    isSettled: false,
+    isRetired: false,
+    open(skipsPause = false) {
+      if (isClosed) {
+        const problem = `Server ${JSON.stringify(server)} is closed: it was removed from the configuration, or the gateway is shutting down.`;
+        return Promise.reject(new ToolServerError("CONNECTION_CLOSED", { problem, advice: "" }));
+      }
+      const { current, failure } = connection;
+      const hasPaused = failure !== undefined && (skipsPause || clock.now() - failure.at >= openPauseMs);
+      if (opening !== undefined && (isOpening || current !== undefined || !hasPaused)) return opening;
+      isOpening = true;
+      opening = openEntry(settings, entry).then(onOpened, onNotOpened);
+      opening.catch(() => {});
+      return opening;
+    },
+    toolsListed(failure) {
+      const { current } = connection;
+      if (current?.state !== "READY") return;
+      if (failure === undefined) connection.failure = undefined;
+      else fail(current.redact(faultOf(failure).message), failure);
+    },
+    trace(severity, text) {
+      const { current } = connection;
+      if (current !== undefined) createReporter(current)(current.info, severity, text);
+    },
+    retire() {
+      connection.isRetired = true;
+    },
+    async close() {
+      connection.retire();
+      isClosed = true;
+      const opened = await opening?.catch(() => undefined);
+      await opened?.connection.close();
+    },
+  };
+  return connection;
+}
