@@ -35,7 +35,7 @@ export function adminErrorOf(error: unknown, redact: (text: string) => string): 
     return new ConnectError(redact(`Unexpected error: ${why}`), Code.Internal);
   }
   return new ConnectError(redact(error.message), statuses[error.code] ?? Code.Unavailable, undefined, [
-    { desc: FailureSchema, value: failureToMessage(error, redact) },
+    { desc: FailureSchema, value: redactMessage(failureToMessage(error), redact) },
   ]);
 }
 

@@ -7,18 +7,12 @@ import { type Implementation, whyNoOAuth } from "@wirescope/tool-server/internal
 import type { GatewayEvents } from "../events.js";
 import {
   AdminService,
-  ApproveResponseSchema,
-  CompleteSignInResponseSchema,
   type ExplainResponse,
   ExplainResponseSchema,
   type Failure,
   FailureSchema,
   file_wirescope_v1_admin,
-  ListServersResponseSchema,
-  ReconnectResponseSchema,
-  ReloadResponseSchema,
   type Server,
-  SetDebugResponseSchema,
   type SignInResponse,
   SignInResponseSchema,
 } from "../gen/wirescope/v1/admin_pb.js";
@@ -107,7 +101,9 @@ export function createAdmin(options: AdminOptions): Admin {
   const read = (): Server[] => servers.all.map(messageOf);
   const reloadFailure = (): { readonly reloadFailure?: Failure } => {
     const error = options.reloadFailure();
-    return error === undefined ? {} : { reloadFailure: create(FailureSchema, failureToMessage(error, redact)) };
+    return error === undefined
+      ? {}
+      : { reloadFailure: redactMessage(create(FailureSchema, failureToMessage(error)), redact) };
   };
   const history = options.keepsHistory
     ? createServerHistory({ read, events: options.events, now: Date.now })
@@ -147,14 +143,38 @@ export function createAdmin(options: AdminOptions): Admin {
     }
   }
 
-  /** Runs a method; throws its failure as a ConnectError. */
-  const respond = async <T extends object>(task: () => Promise<T> | T): Promise<T> => {
-    try {
-      return await task();
-    } catch (error) {
-      throw adminErrorOf(error, redact);
-    }
-  };
+  type Method<Request, Response> = (request: Request, context: HandlerContext) => Response;
+
+  /** A method whose failures are thrown as a ConnectError. */
+  const reading =
+    <Request, Response>(method: Method<Request, Response | Promise<Response>>): Method<Request, Promise<Response>> =>
+    async (request, context) => {
+      try {
+        return await method(request, context);
+      } catch (error) {
+        throw adminErrorOf(error, redact);
+      }
+    };
+  /** The same for a method of administrators, which changes something or starts a program. */
+  const changing = <Request, Response>(
+    method: Method<Request, Response | Promise<Response>>,
+  ): Method<Request, Promise<Response>> =>
+    reading((request, context) => {
+      assertAdministrator(context);
+      return method(request, context);
+    });
+  /** The same for a method with several responses. */
+  const streaming = <Request, Response>(
+    method: Method<Request, AsyncIterable<Response>>,
+  ): Method<Request, AsyncIterable<Response>> =>
+    async function* (request, context) {
+      try {
+        assertAdministrator(context);
+        yield* method(request, context);
+      } catch (error) {
+        throw adminErrorOf(error, redact);
+      }
+    };
 
   async function* signIn(
     server: GatewayServer,
@@ -173,21 +193,15 @@ export function createAdmin(options: AdminOptions): Admin {
 
   const routes = (router: ConnectRouter): void => {
     router.service(AdminService, {
-      listServers: (request) =>
-        respond(() => {
-          if (request.time !== undefined && history !== undefined) {
-            const { servers: then, timeMs } = history.at(timestampMs(request.time));
-            const { items, nextPageToken } = pageOf(then, request);
-            const time = timestampFromMs(timeMs);
-            return create(ListServersResponseSchema, { servers: [...items], nextPageToken, time });
-          }
-          const { items, nextPageToken } = pageOf(servers.all, request);
-          return create(ListServersResponseSchema, {
-            servers: items.map(messageOf),
-            nextPageToken,
-            ...reloadFailure(),
-          });
-        }),
+      listServers: reading((request) => {
+        if (request.time !== undefined && history !== undefined) {
+          const { servers: then, timeMs } = history.at(timestampMs(request.time));
+          const { items, nextPageToken } = pageOf(then, request);
+          return { servers: [...items], nextPageToken, time: timestampFromMs(timeMs) };
+        }
+        const { items, nextPageToken } = pageOf(servers.all, request);
+        return { servers: items.map(messageOf), nextPageToken, ...reloadFailure() };
+      }),
       watchServers(_, context) {
         if (changes.watchers >= maxWatchers) {
           throw new ConnectError(
@@ -198,85 +212,60 @@ export function createAdmin(options: AdminOptions): Admin {
         const state = (): ServersState => ({ servers: read(), ...reloadFailure() });
         return watchServers(state, changes, AbortSignal.any([context.signal, stopping.signal]));
       },
-      async *signIn(request, context) {
-        try {
-          assertAdministrator(context);
-          yield* signIn(servers.find(request.server), request, context);
-        } catch (error) {
-          throw adminErrorOf(error, redact);
+      signIn: streaming((request, context) => signIn(servers.find(request.server), request, context)),
+      completeSignIn: changing(({ signInId, address }) => {
+        if (signIns.complete(signInId, address)) return {};
+        throw new ConnectError("This sign-in is not in progress. Start a new one.", Code.NotFound);
+      }),
+      signOut: changing(async ({ server: name, all }, context) => {
+        const server = servers.find(name);
+        const report = await (await sessionOf(server)).signOut(context.signal, { isEverywhere: all });
+        changes.notifySoon();
+        // Makes the refusal visible at once, and removes the server's tools.
+        server.tools.invalidate();
+        await server.tools.get();
+        return redactMessage(signOutToMessage(report), server.redact);
+      }),
+      // It may start a program.
+      reconnect: changing(async ({ server: name }) => {
+        const server = servers.find(name);
+        await server.reconnect();
+        return { server: messageOf(server) };
+      }),
+      getApproval: reading(async ({ server: name }) => {
+        const { entry } = servers.find(name);
+        // Not redacted: the user must see everything that they approve. Variables are not expanded.
+        return approvalToMessage(name, await trustOf(configurationOf(name)).evaluate(entry));
+      }),
+      approve: changing(async ({ server: name, fingerprint }) => {
+        const server = servers.find(name);
+        await approve(server, configurationOf(name), fingerprint);
+        await server.reconnect();
+        return { server: messageOf(server) };
+      }),
+      reload: changing(async () => {
+        if (options.onReload === undefined) {
+          throw new ConnectError(
+            "This gateway cannot reload its configuration. Restart the program.",
+            Code.FailedPrecondition,
+          );
         }
-      },
-      completeSignIn: ({ signInId, address }, context) =>
-        respond(() => {
-          assertAdministrator(context);
-          if (signIns.complete(signInId, address)) return create(CompleteSignInResponseSchema);
-          throw new ConnectError("This sign-in is not in progress. Start a new one.", Code.NotFound);
-        }),
-      signOut: ({ server: name, all }, context) =>
-        respond(async () => {
-          assertAdministrator(context);
-          const server = servers.find(name);
-          const report = await (await sessionOf(server)).signOut(context.signal, { isEverywhere: all });
-          changes.notifySoon();
-          // Makes the refusal visible at once, and removes the server's tools.
-          server.tools.invalidate();
-          await server.tools.get();
-          return redactMessage(signOutToMessage(report), server.redact);
-        }),
-      reconnect: ({ server: name }, context) =>
-        respond(async () => {
-          // It may start a program.
-          assertAdministrator(context);
-          const server = servers.find(name);
-          await server.reconnect();
-          return create(ReconnectResponseSchema, { server: messageOf(server) });
-        }),
-      getApproval: ({ server: name }) =>
-        respond(async () => {
-          const { entry } = servers.find(name);
-          // Not redacted: the user must see everything that they approve. Variables are not expanded.
-          return approvalToMessage(name, await trustOf(configurationOf(name)).evaluate(entry));
-        }),
-      approve: ({ server: name, fingerprint }, context) =>
-        respond(async () => {
-          assertAdministrator(context);
-          const server = servers.find(name);
-          await approve(server, configurationOf(name), fingerprint);
-          await server.reconnect();
-          return create(ApproveResponseSchema, { server: messageOf(server) });
-        }),
-      reload: (_, context) =>
-        respond(async () => {
-          assertAdministrator(context);
-          if (options.onReload === undefined) {
-            throw new ConnectError(
-              "This gateway cannot reload its configuration. Restart the program.",
-              Code.FailedPrecondition,
-            );
-          }
-          await options.onReload();
-          return create(ReloadResponseSchema, { servers: servers.all.map(({ name }) => name) });
-        }),
-      setDebug: ({ enabled }, context) =>
-        respond(() => {
-          assertAdministrator(context);
-          const { debug } = options;
-          if (debug === undefined) {
-            throw new ConnectError("This gateway has no debug mode.", Code.FailedPrecondition);
-          }
-          const wasEnabled = debug.isOn;
-          debug.set(enabled);
-          return create(SetDebugResponseSchema, { wasEnabled });
-        }),
-      async *explain({ server: name }, context) {
-        try {
-          // It starts the program of a stdio server, and helpers.
-          assertAdministrator(context);
-          yield* explain(name, AbortSignal.any([context.signal, stopping.signal]));
-        } catch (error) {
-          throw adminErrorOf(error, redact);
+        await options.onReload();
+        return { servers: servers.all.map(({ name }) => name) };
+      }),
+      setDebug: changing(({ enabled }) => {
+        const { debug } = options;
+        if (debug === undefined) {
+          throw new ConnectError("This gateway has no debug mode.", Code.FailedPrecondition);
         }
-      },
+        const wasEnabled = debug.isOn;
+        debug.set(enabled);
+        return { wasEnabled };
+      }),
+      // It starts the program of a stdio server, and helpers.
+      explain: streaming(({ server: name }, context) =>
+        explain(name, AbortSignal.any([context.signal, stopping.signal])),
+      ),
     });
   };
 

@@ -1,4 +1,3 @@
-import { eachChange } from "@wirescope/channelz/internal";
 import {
   describeForApproval,
   fingerprintEntry,
@@ -11,6 +10,7 @@ import type { Implementation } from "@wirescope/tool-server/internal";
 import { type Explanation, explainServer, type Step } from "@wirescope/tool-server/why";
 import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import type { ServerFailure } from "../servers/server-connection.js";
+import { type FollowedRun, startFollowedRun } from "./followed-run.js";
 
 export interface GatewayExplainOptions {
   readonly server: string;
@@ -65,49 +65,14 @@ export interface Diagnoses {
 }
 
 export function createDiagnoses(): Diagnoses {
-  interface Diagnosis {
-    readonly steps: Step[];
-    readonly wakers: Set<() => void>;
-    result: Promise<Explanation>;
-    hasEnded: boolean;
-  }
-  const inProgress = new Map<string, Diagnosis>();
-
-  const begin = (server: string, start: Parameters<Diagnoses["follow"]>[1]): Diagnosis => {
-    const steps: Step[] = [];
-    const wakers = new Set<() => void>();
-    const wake = (): void => {
-      for (const waker of wakers) waker();
-    };
-    const result = start((step) => {
-      steps.push(step);
-      wake();
-    });
-    const diagnosis: Diagnosis = { steps, wakers, result, hasEnded: false };
-    diagnosis.result = result.finally(() => {
-      diagnosis.hasEnded = true;
-      inProgress.delete(server);
-      wake();
-    });
-    diagnosis.result.catch(() => {});
-    inProgress.set(server, diagnosis);
-    return diagnosis;
-  };
-
+  const inProgress = new Map<string, FollowedRun<Step, Explanation>>();
   return {
-    async *follow(server, start, signal) {
-      const diagnosis = inProgress.get(server) ?? begin(server, start);
-      const { steps, wakers } = diagnosis;
-      const watch = (waker: () => void): (() => void) => {
-        wakers.add(waker);
-        return () => wakers.delete(waker);
-      };
-      let next = 0;
-      for await (const _ of eachChange(watch, signal)) {
-        for (; next < steps.length; next++) yield steps[next] as Step;
-        if (diagnosis.hasEnded) return await diagnosis.result;
-      }
-      throw signal.reason;
+    follow(server, start, signal) {
+      const run =
+        inProgress.get(server) ??
+        startFollowedRun<Step, Explanation>((onStep) => start(onStep).finally(() => inProgress.delete(server)));
+      inProgress.set(server, run);
+      return run.follow(signal);
     },
   };
 }

@@ -8,6 +8,7 @@ import {
   SignInWay,
 } from "../gen/wirescope/v1/admin_pb.js";
 import type { SignIns } from "../servers/sign-ins.js";
+import { startFollowedRun } from "./followed-run.js";
 import { promptToMessage, signInStepToMessage } from "./messages/sign-in-message.js";
 
 export interface SignInStreamOptions {
@@ -28,41 +29,22 @@ const ways = {
 /** Yields what the user has to do, until the sign-in has ended; throws its failure. The signal cancels it. */
 export async function* signInStream(options: SignInStreamOptions): AsyncGenerator<SignInResponse> {
   const { request, session, signIns, returnTo, signal } = options;
-  const pending: SignInResponse["event"][] = [];
-  let wake = (): void => {};
-  let hasEnded = false;
-  const add = (event: SignInResponse["event"]): void => {
-    pending.push(event);
-    wake();
-  };
-  const ended = signIns
-    .run(request.server, session, {
+  const run = startFollowedRun<SignInResponse["event"], void>((report) =>
+    signIns.run(request.server, session, {
       way: ways[request.way as keyof typeof ways],
       scopes: request.scopes,
       confirmedIssuer: request.confirmedIssuer,
       confirmedOrigin: request.confirmedOrigin,
       returnTo,
       signal,
-      onShown: (shown) => add({ case: "prompt", value: promptToMessage(shown) }),
-      onWaiting: () => add(waiting),
+      onShown: (shown) => report({ case: "prompt", value: promptToMessage(shown) }),
+      onWaiting: () => report(waiting),
       onStep(step) {
-        if (request.withSteps) add({ case: "step", value: signInStepToMessage(step) });
+        if (request.withSteps) report({ case: "step", value: signInStepToMessage(step) });
       },
-    })
-    .finally(() => {
-      hasEnded = true;
-      wake();
-    });
-  ended.catch(() => {});
-  while (true) {
-    for (let event = pending.shift(); event !== undefined; event = pending.shift()) {
-      yield create(SignInResponseSchema, { event });
-    }
-    if (hasEnded) return await ended;
-    await new Promise<void>((resolve) => {
-      wake = resolve;
-    });
-  }
+    }),
+  );
+  for await (const event of run.follow(signal)) yield create(SignInResponseSchema, { event });
 }
 
 const waiting: SignInResponse["event"] = create(SignInResponseSchema, {

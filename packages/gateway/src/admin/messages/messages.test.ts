@@ -14,8 +14,6 @@ import { explanationFromMessage, explanationToMessage } from "./explanation-mess
 import { failureFromMessage, failureToMessage, serverFromMessage, serverToMessage } from "./server-message.js";
 import { promptFromMessage, promptToMessage, signOutFromMessage, signOutToMessage } from "./sign-in-message.js";
 
-const identity = (text: string): string => text;
-
 test("keeps the message parts of a failure and what the user has to confirm", () => {
   const parts = {
     subject: 'The server "a" cannot be used.',
@@ -28,10 +26,7 @@ test("keeps the message parts of a failure and what the user has to confirm", ()
     foreignOrigin: { issuer: "https://a.example", origin: "https://c.example" },
     signIn: { scopes: ["notes:write"] },
   };
-  const sent = create(
-    FailureSchema,
-    failureToMessage(new ToolServerError("ISSUER_CHANGED", parts, { details }), identity),
-  );
+  const sent = create(FailureSchema, failureToMessage(new ToolServerError("ISSUER_CHANGED", parts, { details })));
   const received = failureFromMessage(fromBinary(FailureSchema, toBinary(FailureSchema, sent)));
   expect(received).toMatchObject({ code: "ISSUER_CHANGED", ...parts, details });
   expect(received?.message).toBe(sent.message);

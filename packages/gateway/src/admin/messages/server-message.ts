@@ -109,7 +109,7 @@ function oauthFromMessage(message: OAuthState): OAuthDescription {
 }
 
 function failureInit({ code, message, error, at, since }: ServerFailure): MessageInitShape<typeof FailureSchema> {
-  const known = error === undefined ? { code: code ?? "", message } : failureToMessage(error, (text) => text);
+  const known = error === undefined ? { code: code ?? "", message } : failureToMessage(error);
   return { ...known, message, ...timeOf("time", at || undefined), ...timeOf("beginTime", since) };
 }
 
@@ -141,24 +141,21 @@ export function timeOf<Name extends string>(
   return ms === undefined ? {} : ({ [name]: timestampFromMs(ms) } as { readonly [Key in Name]: Timestamp });
 }
 
-export function failureToMessage(
-  error: ToolServerError,
-  redact: (text: string) => string,
-): MessageInitShape<typeof FailureSchema> {
+/** A failure as a message, not yet redacted. */
+export function failureToMessage(error: ToolServerError): MessageInitShape<typeof FailureSchema> {
+  const { code, message, subject, problem, evidence, advice } = error;
   const { issuerChange, foreignOrigin, signIn, unsetVariables = [] } = error.details;
   return {
-    code: error.code,
-    message: redact(error.message),
-    subject: redact(error.subject),
-    problem: redact(error.problem),
-    evidence: redact(error.evidence),
-    advice: redact(error.advice),
+    code,
+    message,
+    subject,
+    problem,
+    evidence,
+    advice,
     unsetVariables: [...unsetVariables],
-    ...(signIn && { signIn: { scopes: signIn.scopes.map(redact) } }),
-    ...(issuerChange && { issuerChange: { from: redact(issuerChange.from), to: redact(issuerChange.to) } }),
-    ...(foreignOrigin && {
-      foreignOrigin: { issuer: redact(foreignOrigin.issuer), origin: redact(foreignOrigin.origin) },
-    }),
+    ...(signIn && { signIn: { scopes: [...signIn.scopes] } }),
+    ...(issuerChange && { issuerChange: { ...issuerChange } }),
+    ...(foreignOrigin && { foreignOrigin: { ...foreignOrigin } }),
   };
 }
 
