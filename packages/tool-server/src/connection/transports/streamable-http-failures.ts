@@ -1,4 +1,4 @@
-import type { Clock } from "../../clock.js";
+import { type Clock, waitAtMost } from "../../clock.js";
 import {
   type ErrorParts,
   ToolServerError,
@@ -33,20 +33,12 @@ export interface UnexpectedResponse {
 export async function readUnexpected(response: HttpResponse, clock: Clock): Promise<UnexpectedResponse> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  await new Promise<void>((resolve) => {
-    const cancel = clock.after(readMs, resolve);
-    const settle = (): void => {
-      cancel();
-      resolve();
-    };
-    response
-      .read((chunk) => {
-        chunks.push(chunk);
-        bytes += chunk.length;
-        if (bytes >= readBytes) throw new RangeError("enough");
-      })
-      .then(settle, settle);
+  const read = response.read((chunk) => {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= readBytes) throw new RangeError("enough");
   });
+  await waitAtMost(clock, readMs, read);
   return {
     status: response.status,
     mediaType: mediaTypeOf(response),
