@@ -1,11 +1,15 @@
 import { createBackOff } from "../../back-off.js";
 import { sleep } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
-import { createEventStreamParser } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
-import { parseMessages } from "../rpc/message.js";
-import { readUnexpected, statusFailure, subjectOf } from "./streamable-http-failures.js";
-import { isTemporary, retryDelayMs, streamBackOff } from "./streamable-http-resumption.js";
+import { readUnexpected, statusFailure } from "./streamable-http-failures.js";
+import {
+  isTemporary,
+  readEvents,
+  retryDelayMs,
+  type StreamPosition,
+  streamBackOff,
+} from "./streamable-http-resumption.js";
 import { eventStream, type HttpSession, mediaTypeOf, requestEvents } from "./streamable-http-session.js";
 
 /** The number of consecutive failures to open the stream after which the server is considered lost. */
@@ -53,11 +57,9 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
   }
 }
 
-interface ListenerState {
+interface ListenerState extends StreamPosition {
   /** Whether the stream was open before in this session. */
   hasOpened: boolean;
-  lastEventId: string | undefined;
-  retryMs: number | undefined;
 }
 
 /** Opens the stream and reads it to its end. Resolves with the reason why it could not be opened; `none` if the server has none. */
@@ -87,26 +89,10 @@ async function readStream(
   }
   state.hasOpened = true;
   onOpened();
-  const parser = createEventStreamParser({
-    subject: subjectOf(context),
-    limitBytes: context.limits.messageBytes,
-    onRetry: (delayMs) => {
-      state.retryMs = delayMs;
-    },
-    onEvent({ type, data, id }) {
-      if (id !== undefined) state.lastEventId = id === "" ? undefined : id;
-      if (data === "" || type !== "message") return;
-      for (const message of parseMessages(data) ?? []) session.receive(message, socketInfo);
-    },
+  const broken = await readEvents(session, response, state, (messages = []) => {
+    for (const message of messages) session.receive(message, socketInfo);
   });
-  try {
-    await response.read((chunk) => {
-      parser.push(chunk);
-      return session.room();
-    });
-  } catch (error) {
-    // The reason does not matter: the stream is reopened.
-    if (!ToolServerError.is(error, "CONNECTION_LOST")) throw error;
-  }
+  // Why the connection was lost does not matter: the stream is reopened.
+  if (broken !== undefined && !ToolServerError.is(broken, "CONNECTION_LOST")) throw broken;
   return undefined;
 }

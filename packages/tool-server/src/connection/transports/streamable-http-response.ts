@@ -2,13 +2,12 @@ import { isJSONRPCErrorResponse, isJSONRPCResultResponse } from "@modelcontextpr
 import { type BackOff, createBackOff } from "../../back-off.js";
 import type { CallPhases } from "../../call-phases.js";
 import { ToolServerError } from "../../errors.js";
-import { createEventStreamParser } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { type RequestId, type RpcMessage, responseIdOf } from "../rpc/json-rpc.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import type { Post } from "./posts.js";
-import { notAMessage, responseInvalid, responseLost, subjectOf } from "./streamable-http-failures.js";
-import { resumeEvents, streamBackOff } from "./streamable-http-resumption.js";
+import { notAMessage, responseInvalid, responseLost } from "./streamable-http-failures.js";
+import { readEvents, resumeEvents, type StreamPosition, streamBackOff } from "./streamable-http-resumption.js";
 import type { HttpSession } from "./streamable-http-session.js";
 
 /** A request whose response is being read. */
@@ -54,60 +53,36 @@ export async function readEventResponse(
   request: OpenRequest,
 ): Promise<void> {
   const { context } = session;
-  const { clock, limits } = context;
+  const { clock } = context;
+  const position: StreamPosition = { lastEventId: undefined, retryMs: undefined };
   let hasResponse = false;
   let cancel: (() => void) | undefined;
-  let lastEventId: string | undefined;
-  let retryMs: number | undefined;
   let backOff: BackOff | undefined;
   let invalidEvents = 0;
   let response = first;
-  const parser = () =>
-    createEventStreamParser({
-      subject: subjectOf(context),
-      limitBytes: limits.messageBytes,
-      onRetry: (delayMs) => {
-        retryMs = delayMs;
-      },
-      onEvent({ type, data, id }) {
-        if (id !== undefined) {
-          lastEventId = id === "" ? undefined : id;
-          if (id !== "") request.onEventId?.(id);
-        }
-        if (data === "" || type !== "message") return;
-        const messages = parseMessages(data);
-        if (messages === undefined) {
-          invalidEvents += 1;
-          return;
-        }
-        for (const message of messages) {
-          if (!take(session, response, request, message)) continue;
-          hasResponse = true;
-          cancel ??= clock.after(afterResponseMs, () => request.post.giveUp("The response was received."));
-        }
-      },
-    });
+  const onMessages = (messages: readonly RpcMessage[] | undefined): void => {
+    if (messages === undefined) {
+      invalidEvents += 1;
+      return;
+    }
+    for (const message of messages) {
+      if (!take(session, response, request, message)) continue;
+      hasResponse = true;
+      cancel ??= clock.after(afterResponseMs, () => request.post.giveUp("The response was received."));
+    }
+  };
   try {
     for (;;) {
-      const events = parser();
-      const broken = await response
-        .read((chunk) => {
-          events.push(chunk);
-          return session.room();
-        })
-        .then(
-          () => undefined,
-          (error: unknown) => error,
-        );
+      const broken = await readEvents(session, response, position, onMessages, request.onEventId);
       if (hasResponse) return;
       request.post.throwIfAborted();
       // A response that cannot be parsed would not improve by resuming.
       if (broken !== undefined && !ToolServerError.is(broken, "CONNECTION_LOST")) throw broken;
       const why = broken === undefined ? "ended the event stream before the response" : "cut off its response";
       const extra = invalidEvents === 0 ? "" : `, and sent ${invalidEvents} events that are not JSON-RPC messages`;
-      if (lastEventId === undefined) throw responseLost(context, `${why}${extra}`, broken);
+      if (position.lastEventId === undefined) throw responseLost(context, `${why}${extra}`, broken);
       backOff ??= createBackOff(streamBackOff, clock);
-      response = await resumeEvents(session, { lastEventId, retryMs, backOff, signal: request.post.signal, why });
+      response = await resumeEvents(session, { position, backOff, signal: request.post.signal, why });
     }
   } finally {
     cancel?.();

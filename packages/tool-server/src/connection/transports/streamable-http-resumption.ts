@@ -1,15 +1,53 @@
 import type { BackOff, BackOffLimits } from "../../back-off.js";
 import { sleep } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
+import { createEventStreamParser } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
-import { readUnexpected, responseLost, statusFailure } from "./streamable-http-failures.js";
+import type { RpcMessage } from "../rpc/json-rpc.js";
+import { parseMessages } from "../rpc/message.js";
+import { readUnexpected, responseLost, statusFailure, subjectOf } from "./streamable-http-failures.js";
 import { eventStream, type HttpSession, mediaTypeOf, requestEvents } from "./streamable-http-session.js";
 
-/** An event stream that ended too early. */
-export interface BrokenStream {
-  readonly lastEventId: string;
+/** Where an event stream continues after it has ended. */
+export interface StreamPosition {
+  lastEventId: string | undefined;
   /** The delay that the server requests, in milliseconds. */
-  readonly retryMs: number | undefined;
+  retryMs: number | undefined;
+}
+
+/**
+ * Reads an event stream to its end, and records its position. `onMessages` receives the messages of each event; undefined for one that
+ * is no JSON-RPC message. Resolves with the error that ended it too early, if there was one; never rejects.
+ */
+export function readEvents(
+  { context, room }: HttpSession,
+  response: HttpResponse,
+  position: StreamPosition,
+  onMessages: (messages: readonly RpcMessage[] | undefined) => void,
+  onEventId?: (id: string) => void,
+): Promise<unknown> {
+  const parser = createEventStreamParser({
+    subject: subjectOf(context),
+    limitBytes: context.limits.messageBytes,
+    onRetry: (delayMs) => {
+      position.retryMs = delayMs;
+    },
+    onEvent({ type, data, id }) {
+      if (id !== undefined) position.lastEventId = id === "" ? undefined : id;
+      if (id) onEventId?.(id);
+      if (data !== "" && type === "message") onMessages(parseMessages(data));
+    },
+  });
+  const read = response.read((chunk) => {
+    parser.push(chunk);
+    return room();
+  });
+  return read.catch((error: unknown) => error);
+}
+
+/** An event stream that ended before the response. */
+export interface BrokenStream {
+  readonly position: Readonly<StreamPosition>;
   /** The back-off of the request: a stream that opens and breaks at once does not reset it. */
   readonly backOff: BackOff;
   /** Whether the first attempt needs no delay. Default false. */
@@ -29,12 +67,12 @@ const maxRetryMs = 300_000;
 /** Resumes an event stream after a delay, with a few retries. Rejects with CONNECTION_LOST, or the signal's reason. */
 export async function resumeEvents(session: HttpSession, broken: BrokenStream): Promise<HttpResponse> {
   const { context } = session;
-  const { lastEventId, retryMs, backOff, isImmediate = false, signal, why } = broken;
+  const { position, backOff, isImmediate = false, signal, why } = broken;
   context.report(context.info, "info", "A response was cut off; resuming after the last event that was received.");
   for (let failures = 0; ; ) {
-    const delayMs = isImmediate && failures === 0 ? 0 : retryDelayMs(retryMs, backOff.ended());
+    const delayMs = isImmediate && failures === 0 ? 0 : retryDelayMs(position.retryMs, backOff.ended());
     await sleep(context.clock, delayMs, signal);
-    const resumed = await tryToResume(session, lastEventId, signal);
+    const resumed = await tryToResume(session, position.lastEventId, signal);
     if (!ToolServerError.is(resumed)) {
       backOff.opened();
       return resumed;
@@ -63,7 +101,7 @@ export function isTemporary({ code, details: { status = 0 } }: ToolServerError):
 /** Resolves with the response, or with the reason why the stream was not resumed. */
 async function tryToResume(
   session: HttpSession,
-  lastEventId: string,
+  lastEventId: string | undefined,
   signal: AbortSignal,
 ): Promise<HttpResponse | ToolServerError> {
   try {

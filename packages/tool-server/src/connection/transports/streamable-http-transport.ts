@@ -181,7 +181,8 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     const { signal } = request.post;
     const backOff = createBackOff(streamBackOff, clock);
     const why = "did not continue an earlier response";
-    const broken = { lastEventId, retryMs: undefined, backOff, isImmediate: true, signal, why };
+    const position = { lastEventId, retryMs: undefined };
+    const broken = { position, backOff, isImmediate: true, signal, why };
     return readEventResponse(session, await resumeEvents(session, broken), request);
   };
 
