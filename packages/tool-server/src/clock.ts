@@ -1,16 +1,21 @@
+import type { Cancellation } from "./cancellation.js";
+
 /** Reads the time and starts timers. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls `wake` once after `delayMs`; returns a function that cancels it. */
+  /** Calls `wake` once after `delayMs`, which may be `Infinity`; returns a function that cancels it. */
   after(delayMs: number, wake: () => void): () => void;
 }
 
-/** The system clock. */
+/** The maximum delay of a Node timer, in milliseconds, about 24.8 days: a longer one would fire at once. */
+export const maxTimerMs: number = 2 ** 31 - 1;
+
+/** The system clock. Limits a delay to the maximum of a timer. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(delayMs, wake) {
-    const timer = setTimeout(wake, delayMs);
+    const timer = setTimeout(wake, Math.min(delayMs, maxTimerMs));
     return () => clearTimeout(timer);
   },
 };
@@ -34,7 +39,7 @@ export const steadyClock: Clock = {
 };
 
 /** Settles as the promise does, or rejects with the signal's reason if that comes first. */
-export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+export function untilAborted<T>(promise: Promise<T>, signal: Cancellation): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       reject(signal.reason);

@@ -2,14 +2,6 @@ import type { Clock } from "../clock.js";
 import { describeDuration } from "../duration.js";
 import { ToolServerError } from "../errors.js";
 
-/** The maximum delay of a Node timer, in milliseconds: a longer one would fire at once. */
-const maxTimerMs = 2 ** 31 - 1;
-
-/** Limits a delay, including `Infinity`, to the maximum of a timer. */
-export function timerMs(timeoutMs: number): number {
-  return Math.min(timeoutMs, maxTimerMs);
-}
-
 /** A time limit that does not run out while a user signs in. */
 export interface IdleTimeout {
   readonly timeoutMs: number;

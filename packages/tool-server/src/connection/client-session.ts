@@ -1,13 +1,13 @@
 import { Client, type ClientCapabilities, SdkError, SdkErrorCode, type Transport } from "@modelcontextprotocol/client";
 import { defaultClientInfo } from "../client-info.js";
-import type { Clock } from "../clock.js";
+import { type Clock, maxTimerMs } from "../clock.js";
 import type { ConnectivityState, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
 import { describeDuration } from "../duration.js";
 import { ToolServerError } from "../errors.js";
 import { callFailure } from "./call-failure.js";
-import { afterIdleTimeout, timerMs } from "./call-limit.js";
+import { afterIdleTimeout } from "./call-limit.js";
 import type { ClientSettings, MessageOrigin, ServerDescription } from "./client-settings.js";
 import type { ChangedList, ForwardedRequest } from "./connection.js";
 import { listChangeHandlers, watchSubscription } from "./lists.js";
@@ -68,7 +68,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   const { name: server } = info.connection;
   const { isWaitingForUser } = options;
   // The SDK's own limit would count the time in which a user signs in.
-  const requestMs = isWaitingForUser === undefined ? connectTimeoutMs : timerMs(Number.POSITIVE_INFINITY);
+  const requestMs = isWaitingForUser === undefined ? Math.min(connectTimeoutMs, maxTimerMs) : maxTimerMs;
   let session: ClientSession | undefined;
   let isOver = false;
   const setState = (state: ConnectivityState, reason?: string): void =>

@@ -2,14 +2,14 @@ import type { Client, RequestOptions } from "@modelcontextprotocol/client";
 import type { BackOffLimits } from "../back-off.js";
 import type { CallPhases } from "../call-phases.js";
 import { type Cancellation, Canceller } from "../cancellation.js";
-import type { Clock } from "../clock.js";
+import { type Clock, maxTimerMs } from "../clock.js";
 import type { ConnectionInfo, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
 import { messageOf, type ToolServerError } from "../errors.js";
 import type { Mutable } from "../mutable.js";
 import { callFailure, noResponse, ownFailure } from "./call-failure.js";
-import { afterIdleTimeout, timerMs, tooLong } from "./call-limit.js";
+import { afterIdleTimeout, tooLong } from "./call-limit.js";
 import { type ClientSession, openSession } from "./client-session.js";
 import type { ClientSettings } from "./client-settings.js";
 import type { CallOptions, ChangedList, Connection, ForwardedRequest } from "./connection.js";
@@ -84,7 +84,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           ...opened,
           settings,
           era,
-          connectTimeoutMs: timerMs(hasConnected ? connectTimeoutMs : firstConnectTimeoutMs),
+          connectTimeoutMs: hasConnected ? connectTimeoutMs : firstConnectTimeoutMs,
           isWaitingForUser,
           clock,
           signal,
@@ -187,14 +187,14 @@ export function createConnection(options: ConnectionOptions): Connection {
   ): Promise<Result> => {
     const own = new Canceller();
     const { signal, totalTimeoutMs, onProgress } = given;
-    const timeoutMs = timerMs(given.idleTimeoutMs ?? idleTimeoutMs);
+    const timeoutMs = given.idleTimeoutMs ?? idleTimeoutMs;
     const onAbort = (): void => own.cancel(signal?.reason);
     if (signal?.aborted) onAbort();
     else signal?.addEventListener("abort", onAbort, { once: true });
     const stopTotal =
       totalTimeoutMs === undefined
         ? undefined
-        : clock.after(timerMs(totalTimeoutMs), () => own.cancel(tooLong(method, info.name, totalTimeoutMs)));
+        : clock.after(totalTimeoutMs, () => own.cancel(tooLong(method, info.name, totalTimeoutMs)));
     let stopIdle = (): void => {};
     try {
       return await runCall(method, own, undefined, timeoutMs, (session) => {
@@ -209,7 +209,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           // The SDK uses only this part of a signal, and an AbortSignal would cost a tenth of the call.
           signal: own as Cancellation as AbortSignal,
           // The SDK's limit would count the time in which a user signs in.
-          timeout: timerMs(Number.POSITIVE_INFINITY),
+          timeout: maxTimerMs,
           onprogress(progress) {
             wait();
             onProgress?.(progress);
@@ -223,6 +223,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     }
   };
 
+  const lists = listMethods(call);
   const selection = createSelection(options.tools, info.name);
   const sendPlain = (forwarded: Call, request: ForwardedRequest): Promise<RpcObject> =>
     runCall(request.method, forwarded, forwarded.phases, idleTimeoutMs, (session) => session.send(forwarded, request));
@@ -233,9 +234,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     const stop =
       forwardTimeoutMs === undefined || request.method !== "tools/call"
         ? undefined
-        : clock.after(timerMs(forwardTimeoutMs), () =>
-            forwarded.cancel(tooLong(request.method, info.name, forwardTimeoutMs)),
-          );
+        : clock.after(forwardTimeoutMs, () => forwarded.cancel(tooLong(request.method, info.name, forwardTimeoutMs)));
     try {
       return selection === undefined
         ? await sendPlain(forwarded, request)
@@ -273,11 +272,11 @@ export function createConnection(options: ConnectionOptions): Connection {
         callOptions,
       );
     },
-    ...listMethods(call),
-    ...(selection !== undefined && {
-      listTools: async (callOptions?: CallOptions) =>
-        selection.applyTo("tools/list", await listMethods(call).listTools(callOptions)),
-    }),
+    ...lists,
+    async listTools(callOptions) {
+      const listed = await lists.listTools(callOptions);
+      return selection === undefined ? listed : selection.applyTo("tools/list", listed);
+    },
     async callTool(params, callOptions) {
       selection?.assertOffered(params.name);
       return call("tools/call", (client, request) => client.callTool(params, request), callOptions);
@@ -292,7 +291,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     send,
     async request(method, params, { totalTimeoutMs = idleTimeoutMs } = {}) {
       const own = new Call({ id: 0, method, params }, "modern");
-      const stop = clock.after(timerMs(totalTimeoutMs), () => own.cancel(tooLong(method, info.name, totalTimeoutMs)));
+      const stop = clock.after(totalTimeoutMs, () => own.cancel(tooLong(method, info.name, totalTimeoutMs)));
       try {
         return await send(own, { method, paramsFor: () => params });
       } finally {
