@@ -1,6 +1,6 @@
 import { type BackOffLimits, createBackOff } from "../back-off.js";
 import type { Cancellation } from "../cancellation.js";
-import type { Clock } from "../clock.js";
+import { type Clock, untilAborted } from "../clock.js";
 import type { ConnectionInfo, ConnectivityState } from "../connection-info.js";
 import { publish } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
@@ -63,8 +63,6 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   const backOff = createBackOff(options.backOff, clock, random);
   const { firstMs, maxMs } = options.backOff;
   const refusals = createBackOff({ firstMs: firstMs * refusalFactor, maxMs: maxMs * refusalFactor }, clock, random);
-  /** Calls that wait for the end of the delay after a failure. */
-  const waiting = new Set<() => void>();
   const listeners = new Set<StateListener>();
 
   const setState = (next: ConnectionState, reason?: string): void => {
@@ -84,7 +82,10 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       }
       publish("connection:state", change);
     }
-    for (const wake of waiting) wake();
+  };
+  const onState = (listener: StateListener): (() => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
   };
 
   const fail = (error: ToolServerError, pauseMs: number): void => {
@@ -120,17 +121,19 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
 
   /** Waits for a time, or until the state changes. */
   const waitForRetry = async (delayMs: number, signal: Cancellation | undefined): Promise<void> => {
-    let wake = (): void => {};
-    const cancel = clock.after(delayMs, () => wake());
+    let stop = (): void => {};
     const waited = new Promise<void>((resolve) => {
-      wake = resolve;
-      waiting.add(wake);
+      const cancel = clock.after(delayMs, resolve);
+      const unsubscribe = onState(() => resolve());
+      stop = () => {
+        cancel();
+        unsubscribe();
+      };
     });
     try {
       await abortable(waited, signal, info.name);
     } finally {
-      cancel();
-      waiting.delete(wake);
+      stop();
     }
   };
 
@@ -166,10 +169,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       }
       session.retire(reason);
     },
-    onState(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onState,
     async close() {
       const before = state;
       setState({ kind: "closed" }, "It was closed.");
@@ -206,15 +206,14 @@ const connectivity = {
 } as const satisfies Record<ConnectionState["kind"], ConnectivityState>;
 
 /** Waits for `promise` until the caller cancels; the shared work continues. */
-export function abortable<T>(promise: Promise<T>, signal: Cancellation | undefined, server: string): Promise<T> {
+export async function abortable<T>(promise: Promise<T>, signal: Cancellation | undefined, server: string): Promise<T> {
   if (signal === undefined) return promise;
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void =>
-      reject(ToolServerError.is(signal.reason) ? signal.reason : cancelled(server, signal.reason));
-    if (signal.aborted) return onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
+  try {
+    return await untilAborted(promise, signal);
+  } catch (error) {
+    if (signal.aborted && error === signal.reason && !ToolServerError.is(error)) throw cancelled(server, error);
+    throw error;
+  }
 }
 
 function cancelled(server: string, cause: unknown): ToolServerError {
