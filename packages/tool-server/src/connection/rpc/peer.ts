@@ -26,7 +26,7 @@ export interface SendOptions {
   readonly phases?: CallPhases | undefined;
 }
 
-interface MessageOriginId {
+export interface MessageOriginId {
   /** Our request on whose stream a message arrived, if each request has its own stream. */
   readonly relatedRequestId?: RequestId | undefined;
 }

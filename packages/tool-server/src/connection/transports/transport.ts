@@ -6,14 +6,11 @@ import type { Reporter } from "../../diagnostics.js";
 import type { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
-import type { RequestId, RpcMessage } from "../rpc/json-rpc.js";
-import type { SendOptions } from "../rpc/peer.js";
+import type { RpcMessage } from "../rpc/json-rpc.js";
+import type { MessageOriginId, MessageTransport, SendOptions } from "../rpc/peer.js";
 
 /** Additional information about a received message. */
-export interface ToolMessageExtra extends MessageExtraInfo {
-  /** Our request on whose stream it arrived, if each request has its own stream. */
-  readonly relatedRequestId?: RequestId | undefined;
-}
+export interface ToolMessageExtra extends MessageExtraInfo, MessageOriginId {}
 
 /** The SDK's options, whose signal may be a call. */
 export type ToolSendOptions = Omit<TransportSendOptions, "requestSignal"> & SendOptions;
@@ -27,18 +24,14 @@ export type ToolSendOptions = Omit<TransportSendOptions, "requestSignal"> & Send
  *
  * `onclose` is called exactly once. `onerror` reports what concerns no single request, and is never fatal.
  */
-export interface ToolTransport extends Omit<Transport, "send" | "onmessage"> {
+export interface ToolTransport extends Omit<Transport, keyof MessageTransport>, MessageTransport {
   readonly kind: TransportKind;
   /** Why it closed, if it was not closed by this side. */
   readonly failure: ToolServerError | undefined;
   /** Text that was received instead of responses, as a sentence for a time-out; empty if there was none. Over HTTP it is part of the failure. */
   strayOutput?(): string;
   send(message: RpcMessage, options?: ToolSendOptions): Promise<void>;
-  /** Ends the stream of a request, which is how modern requests are cancelled. Only if each request has its own stream. */
-  endStream?(id: RequestId): void;
   onmessage?: ((message: RpcMessage, extra?: ToolMessageExtra) => void) | undefined;
-  /** A request failed, and the transport continues: its response cannot be used. Only if `send` does not wait for responses. */
-  onrequestfailed?: ((id: RequestId, error: Error) => void) | undefined;
 }
 
 /** The dependencies of every transport. */
