@@ -61,7 +61,7 @@ async function ask(http: HttpClient, request: HttpRequest): Promise<string> {
 }
 
 /** The socket that a response came on. */
-const socketOf = ({ socketInfo }: HttpResponse): Socket => (socketInfo as { socket: Socket }).socket;
+const socketOf = ({ socketInfo }: HttpResponse): Socket => socketInfo.socket;
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -322,7 +322,7 @@ describe("a body in many pieces", () => {
     const response = await begin();
     // Bytes that were read from the socket, but not consumed yet.
     await vi.waitFor(() => expect(socketOf(response).readableLength).toBeGreaterThan(4000 * 6), waiting);
-    expect(response.textIfComplete?.(5000)).toBeUndefined();
+    expect(response.textIfComplete(5000)).toBeUndefined();
     expect(await response.text(5000)).toBe(pieces);
   });
 });

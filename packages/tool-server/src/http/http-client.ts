@@ -60,14 +60,14 @@ export interface HttpRequest extends SocketOptions {
 export interface HttpResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
-  /** The header `content-type`, empty if missing. If this property is absent, use `headers`. */
-  readonly contentType?: string;
-  /** The socket it was received on; undefined for a response that was not received from the network. */
-  readonly socketInfo: SocketInfo | undefined;
+  /** The header `content-type`, empty if missing. Unlike `headers`, it is not copied from all headers. */
+  readonly contentType: string;
+  /** The socket it was received on. */
+  readonly socketInfo: NetworkSocketInfo;
   /** Reads the whole body. Rejects with MESSAGE_TOO_LARGE above `limitBytes`, or CONNECTION_LOST if it is cut off. */
   text(limitBytes: number): Promise<string>;
   /** Returns the whole body if it was already received and is within the limit; otherwise undefined, and nothing is consumed. */
-  textIfComplete?(limitBytes: number): string | undefined;
+  textIfComplete(limitBytes: number): string | undefined;
   /**
    * Passes each chunk of the body to `onChunk`; resolves at the end. If `onChunk` returns a promise, the next chunk waits for
    * it. Rejects with CONNECTION_LOST if the body is cut off, and with what `onChunk` throws, which also discards the rest.

@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import { describe, expect, test, vi } from "vitest";
 import { failureOf } from "../failure-of.test.helper.js";
 import { createFakeClock } from "../fake-clock.test.helper.js";
@@ -30,7 +29,7 @@ describe("a body", () => {
     const server = await startHostileServer((_, response) => response.end(Buffer.alloc(size, "x")));
     const { http } = createTestClient();
     const response = await http.send(get(server.url));
-    const { socket } = response.socketInfo as { socket: Socket };
+    const { socket } = response.socketInfo;
     const settle = async (): Promise<number> => {
       let before = -1;
       const isStill = (): void => {

@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createTestContext, listenTo } from "../connection/transports/transport-context.test.helper.js";
 import { failureOf } from "../failure-of.test.helper.js";
@@ -39,7 +38,7 @@ describe("a socket", () => {
     const response = await http.send(get(server.url));
     expect(response.socketInfo).toMatchObject({ kind: "socket", remoteName: `localhost:${server.port}` });
     expect([...published.sockets.keys()]).toEqual([response.socketInfo]);
-    const { socket } = response.socketInfo as { socket: Socket };
+    const { socket } = response.socketInfo;
     expect(socket.remotePort).toBe(server.port);
     const keepAlive = Object.getOwnPropertySymbols(socket).find((symbol) => symbol.description === "kSetKeepAlive");
     expect(keepAlive && Reflect.get(socket, keepAlive)).toBe(true);
@@ -177,7 +176,7 @@ describe("a dead pooled socket after idling", () => {
     const first = await http.send(post(server.url, "first"));
     await first.text(10);
     const second = http.send(post(server.url, "second"));
-    (first.socketInfo as { socket: Socket }).socket.destroy();
+    first.socketInfo.socket.destroy();
     expect(await (await second).text(10)).toBe("x");
     expect(server.requests.map(({ body, connection }) => [body, connection])).toEqual([
       ["first", 1],

@@ -56,7 +56,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice });
     }
     for (const message of messages) {
-      if (socketInfo !== undefined) publish("socket:message-received", socketInfo);
+      publish("socket:message-received", socketInfo);
       deliver(transport, fixResponse(message));
     }
   };
@@ -83,7 +83,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
         },
         onTooLarge(data) {
           if (failOversized(context, transport, data) === undefined) return false;
-          if (response.socketInfo !== undefined) publish("socket:message-received", response.socketInfo);
+          publish("socket:message-received", response.socketInfo);
           return true;
         },
       });

@@ -20,7 +20,7 @@ export interface HttpSession {
   /** The headers of the previous message, which the next one can often reuse. */
   lastHeaders?: CachedHeaders | undefined;
   /** Delivers a server message, with the request on whose stream it arrived, if any. */
-  receive(message: RpcMessage, socketInfo: SocketInfo | undefined, relatedRequestId?: RequestId): void;
+  receive(message: RpcMessage, socketInfo: SocketInfo, relatedRequestId?: RequestId): void;
   /** Undefined while reading may continue; else resolves when it may: see ReplyQueue. */
   room(): Promise<void> | undefined;
 }
@@ -35,7 +35,7 @@ export const json = "application/json";
 
 /** The media type of a response, in lower case and without its parameters. */
 export function mediaTypeOf(response: HttpResponse): string {
-  const value = response.contentType ?? response.headers["content-type"] ?? "";
+  const value = response.contentType;
   if (value === json || value === eventStream) return value;
   const end = value.indexOf(";");
   return (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();

@@ -58,7 +58,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     isForgotten: false,
     protocolVersion: undefined,
     receive(message, socketInfo, relatedRequestId) {
-      if (socketInfo !== undefined) messageReceived(socketInfo);
+      messageReceived(socketInfo);
       deliver(transport, message, relatedRequestId === undefined ? undefined : { relatedRequestId });
     },
     room: replies.room,
@@ -164,7 +164,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     if (type !== json || status === 202) return rejectUnexpected(response);
     // An event stream starts at once, and its result follows when the server has it.
     request.phases?.begin("response", response.socketInfo);
-    const text = response.textIfComplete?.(limits.messageBytes);
+    const text = response.textIfComplete(limits.messageBytes);
     if (text === undefined) {
       return response.text(limits.messageBytes).then((late) => readJsonResponse(session, response, request, late));
     }

@@ -43,7 +43,9 @@ export function createRecordingClient(
   const keepStart = (response: HttpResponse, keep: (chunk: Buffer) => void, onDiscard: () => void): HttpResponse => ({
     status: response.status,
     headers: response.headers,
+    contentType: response.contentType,
     socketInfo: response.socketInfo,
+    textIfComplete: () => undefined,
     async text(limitBytes) {
       const text = await response.text(limitBytes);
       keep(Buffer.from(text.slice(0, keptBytes), "utf8"));
