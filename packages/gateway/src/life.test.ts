@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createRegistry } from "@wirescope/channelz";
 import { createSecretRegistry } from "@wirescope/tool-server";
@@ -6,7 +7,7 @@ import { z } from "zod";
 import { configurationOf, connect, pollOptions, post, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { createPageAccess } from "./page/page-access.js";
 import { runGateway } from "./run-gateway.js";
-import { everything, makeEcho, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
+import { everything, makeEcho, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 describe("close", () => {
   async function startHolding() {
@@ -49,6 +50,27 @@ describe("close", () => {
     await expect.poll(() => waiting.size, pollOptions).toBe(1);
     await gateway.gateway.close({ graceMs: 10 });
     await failed;
+  });
+
+  test("does not wait for a cancelled call of a server that never lists its tools", async () => {
+    const held: ServerResponse[] = [];
+    const port = await serve((_, response) => void held.push(response));
+    const url = `http://127.0.0.1:${port}/mcp`;
+    const gateway = await startTestGateway({ silent: { type: "http", url } }, { limits: { listMs: 600_000 } });
+    const client = await connect(gateway, "legacy");
+    const cancelling = new AbortController();
+    const call = client.callTool({ name: "silent__any", arguments: {} }, { signal: cancelling.signal });
+    const failed = expect(call).rejects.toThrow();
+    const inFlight = async (): Promise<string | undefined> => {
+      const headers = { authorization: `Bearer ${gateway.token}` };
+      const text = await (await fetch(`${gateway.url}/metrics`, { headers })).text();
+      return /^wirescope_gateway_calls_in_flight (\d+)$/m.exec(text)?.[1];
+    };
+    await expect.poll(inFlight, pollOptions).toBe("1");
+    cancelling.abort();
+    await failed;
+    await expect.poll(inFlight, pollOptions).toBe("0");
+    await gateway.gateway.close({ graceMs: 600_000 });
   });
 });
 

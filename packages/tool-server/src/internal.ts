@@ -64,6 +64,7 @@ export {
 } from "./connection/rpc/protocol.js";
 export { oauthFilePath, readOAuthFile } from "./connection/servers/oauth-file.js";
 export { openEntry } from "./connection/servers/tool-servers.js";
+export { abortable } from "./connection/session-keeper.js";
 export { createStreamableHttpTransport } from "./connection/transports/streamable-http-transport.js";
 export { defaultLimits } from "./connection/transports/transport.js";
 export { createReporter } from "./diagnostics.js";

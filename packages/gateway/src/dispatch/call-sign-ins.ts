@@ -1,6 +1,6 @@
 import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthSession } from "@wirescope/tool-server/auth";
-import { faultOf, isObject, RpcError, type RpcObject } from "@wirescope/tool-server/internal";
+import { abortable, faultOf, isObject, RpcError, type RpcObject } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayServer } from "../servers/server.js";
@@ -140,7 +140,7 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
     const { name } = server;
     // Another call may have completed a sign-in since this one was sent.
     if ((doneAt.get(name) ?? 0) > call.startedAt) return;
-    const session = await server.oauth();
+    const session = await abortable(server.oauth(), call, name);
     if (session === undefined || session.isMachine) throw error;
     if (openBrowser === undefined && !showsPages(call)) throw await withLink(name, error);
     const current = inProgress.get(name);

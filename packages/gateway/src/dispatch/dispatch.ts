@@ -51,7 +51,9 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return refusal;
   };
 
-  const failed = (error: unknown, { era }: ClientCall): CallOutcome => {
+  const failed = (failure: unknown, { era, reason }: ClientCall): CallOutcome => {
+    // The reason explains more than what failed because the call was cancelled.
+    const error = reason ?? failure;
     events.reportIfDefect(error);
     const fault = faultOf(error);
     const isUnknownResource = era === "modern" && fault.code === rpcCodes.resourceNotFound;

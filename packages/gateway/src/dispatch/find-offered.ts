@@ -1,5 +1,5 @@
-import type { CallPhases } from "@wirescope/tool-server";
-import { quoted, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
+import { abortable, quoted, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
+import type { ClientCall } from "../client-call.js";
 import { maxNameLength } from "../exposed-name.js";
 import { type Offered, type OfferedTool, offeredAs } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
@@ -37,21 +37,23 @@ export interface Found<Item> {
 
 /**
  * Finds the tool or prompt that is offered under a name. If it is not cached, the servers that could have it are queried. Rejects with
- * an RpcError if the name is unknown, or its server is not available.
+ * an RpcError if the name is unknown, or its server is not available, and if the call is cancelled.
  */
 export async function findOffered<Kind extends keyof Kinds>(
   servers: readonly GatewayServer[],
   kind: Kind,
   name: string,
-  phases: CallPhases | undefined,
+  call: ClientCall,
 ): Promise<Found<Kinds[Kind]>> {
   const found = findCached(servers, kind, name);
   if (found !== undefined) return found;
   // The name starts with the server's prefix, which is truncated if it is very long.
   const candidates = servers.filter(({ prefix }) => name.startsWith(prefix.slice(0, maxNameLength / 2)));
   // A server that is not connected yet has no list.
+  const { phases } = call;
   phases?.begin("connecting", candidates[0]?.connectionInfo());
-  await Promise.all(candidates.map((server) => server[kind].get()));
+  const listed = Promise.all(candidates.map((server) => server[kind].get()));
+  await abortable(listed, call, candidates[0]?.name ?? "");
   phases?.end("connecting");
   const late = findCached(candidates, kind, name);
   if (late !== undefined) return late;

@@ -21,7 +21,7 @@ export async function getPrompt(
   const { params } = call;
   const { name } = params;
   if (typeof name !== "string") throw new RpcError(rpcCodes.invalidParams, "prompts/get requires a string `name`.");
-  const { server, item } = await findOffered(servers, "prompts", name, call.phases);
+  const { server, item } = await findOffered(servers, "prompts", name, call);
   call.setRoute(server.name, item.original);
   const result = await server.forward(call, { method: "prompts/get", params: { ...params, name: item.original } });
   return withRewrittenLinks(result, server, routes);
@@ -47,7 +47,7 @@ export async function complete(
   const { params } = call;
   const ref = isObject(params.ref) ? params.ref : {};
   if (ref.type === "ref/prompt" && typeof ref.name === "string") {
-    const { server, item } = await findOffered(servers, "prompts", ref.name, call.phases);
+    const { server, item } = await findOffered(servers, "prompts", ref.name, call);
     call.setRoute(server.name, item.original);
     const known = { ...params, ref: { ...ref, name: item.original } };
     return completeAt(server, known, call);

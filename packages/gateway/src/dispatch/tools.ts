@@ -45,7 +45,7 @@ export async function callTool(
   const signedIn = known === undefined && offersSignIn ? callSignInTool(servers, name, call) : undefined;
   if (signedIn !== undefined) return signedIn;
   const { server, item } =
-    known ?? findForApp(servers, call, name) ?? (await findOffered(servers, "tools", name, call.phases));
+    known ?? findForApp(servers, call, name) ?? (await findOffered(servers, "tools", name, call));
   const { paramHeaders, original } = item;
   call.setRoute(server.name, original);
   if (call.era === "modern" && call.headers !== undefined) assertParamHeaders(paramHeaders, args, call.headers);

@@ -2,6 +2,7 @@ import type { Clock, Connection, ConnectionInfo, SecretRegistry } from "@wiresco
 import type { CredentialDescription, OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
 import {
+  abortable,
   describeDuration,
   faultOf,
   type Implementation,
@@ -198,11 +199,8 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     async forward(call, request) {
       calls.add(call);
       try {
-        const current = connection.current ?? (await connection.open()).connection;
+        const current = connection.current ?? (await abortable(connection.open(), call, name)).connection;
         return await forward(current, call, request, options.observers);
-      } catch (error) {
-        // If one of the gateway's limits cancelled the call, its reason explains more.
-        throw call.reason ?? error;
       } finally {
         calls.remove(call);
       }
