@@ -65,9 +65,8 @@ describe("an unreachable and a silent server", () => {
       );
     for (const server of ["dead", "silent", "gone"]) expect(isOmitted(server), server).toBe(true);
     const omissions = traces.filter(({ text }) => text.startsWith("Omitted from tools/list"));
-    expect(new Set(omissions.map(({ subject }) => ("name" in subject ? subject.name : "")))).toEqual(
-      new Set(["dead", "silent", "gone"]),
-    );
+    const omitted = omissions.map(({ subject }) => ("name" in subject ? subject.name : ""));
+    expect(omitted).toEqual(expect.arrayContaining(["dead", "silent", "gone"]));
 
     // The time limit of the silent server has passed: later clients do not wait for it again.
     const startedAt = performance.now();
