@@ -44,6 +44,16 @@ export interface StdioTransport extends ToolTransport {
   firstStrayOutput(): string | undefined;
 }
 
+/** A child process from its start on. */
+interface Child {
+  readonly running: RunningProcess;
+  readonly socketInfo: ChildProcessInfo;
+  readonly streams: JsonRpcStreams;
+  readonly writer: LineWriter | undefined;
+  /** Resolves when its exit was reported. */
+  readonly exitHandled: Promise<void>;
+}
+
 /** How long a child whose pipe broke may take to exit before it is considered still running. */
 const exitMs = 1000;
 /** How long to wait for the remaining output of an exited child: its own children may keep the pipes open. */
@@ -64,16 +74,11 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   const cancelled = new AbortController();
   const strayOutput = createStrayOutput(context, "its standard output", strayAdvice);
   const replies = createReplyQueue(context, () => {
-    if (child === undefined) return;
     const what = `sent requests, but did not read the responses for ${limits.stallMs / 1000} s`;
-    giveUp(child, "CONNECTION_LOST", what, "A stdio server has to read its standard input while it writes.");
+    giveUp("CONNECTION_LOST", what, "A stdio server has to read its standard input while it writes.");
   });
-  let child: RunningProcess | undefined;
-  let socketInfo: ChildProcessInfo | undefined;
-  let streams: JsonRpcStreams | undefined;
-  let writer: LineWriter | undefined;
+  let child: Child | undefined;
   let starting: Promise<void> | undefined;
-  let exitHandled: Promise<void> | undefined;
   let hasExited = false;
   let hasSentMessage = false;
   let isSandboxed = false;
@@ -83,9 +88,9 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     if (!life.end(failure)) return;
     transport.failure = failure;
     replies.end();
-    streams?.end();
-    if (socketInfo !== undefined) {
-      publish("socket:closed", { subject: socketInfo, reason: failure?.message ?? "Closed on this side." });
+    if (child !== undefined) {
+      child.streams.end();
+      publish("socket:closed", { subject: child.socketInfo, reason: failure?.message ?? "Closed on this side." });
     }
     transport.onclose?.();
   };
@@ -95,42 +100,43 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     stderr: running.stderr(),
     strayOutput: strayOutput.describe(),
   });
-  const giveUp = (running: RunningProcess, code: ChildDefect, what: string, advice = ""): void => {
-    if (life.isOver) return;
+  const giveUp = (code: ChildDefect, what: string, advice = ""): void => {
+    if (life.isOver || child === undefined) return;
+    const { running } = child;
     end(childUnusable(code, childInfo(running), what, advice));
     void running.end();
   };
-  const onLine = (running: RunningProcess, line: string): void => {
+  const onLine = (line: string): void => {
     if (life.isOver) return;
     const messages = strayOutput.messagesIn(line);
     if (messages === undefined) {
-      giveUp(running, "NOT_A_TOOL_SERVER", "wrote too much to its standard output that is not a message");
+      giveUp("NOT_A_TOOL_SERVER", "wrote too much to its standard output that is not a message");
       return;
     }
     for (const message of messages) {
       hasSentMessage = true;
-      streams?.received(message);
+      child?.streams.received(message);
       deliver(transport, fixResponse(message));
     }
   };
   /** Fails the request whose response is too large. If that is not known, the transport fails. */
-  const onTooLong = (running: RunningProcess, line: Excerpt): void => {
+  const onTooLong = (line: Excerpt): void => {
     if (life.isOver) return;
     const id = failOversized(context, transport, line);
     if (id === undefined) {
       const what = `wrote a line of more than ${limits.messageBytes} bytes`;
-      giveUp(running, "MESSAGE_TOO_LARGE", what, "Ask the server for less, or raise the limit.");
+      giveUp("MESSAGE_TOO_LARGE", what, "Ask the server for less, or raise the limit.");
       return;
     }
     hasSentMessage = true;
-    streams?.received({ jsonrpc: "2.0", id, result: {} });
+    child?.streams.received({ jsonrpc: "2.0", id, result: {} });
   };
   const onBrokenPipe = async (running: RunningProcess, pipe: "input" | "output"): Promise<void> => {
     await waitAtMost(clock, exitMs, running.exited);
     // The exit of the child says more.
     if (hasExited) return;
     const advice = "Check the server: a stdio server must keep both of its pipes open.";
-    giveUp(running, "CONNECTION_LOST", `closed its standard ${pipe}, kept running`, advice);
+    giveUp("CONNECTION_LOST", `closed its standard ${pipe}, kept running`, advice);
   };
   const onExit = async (running: RunningProcess, exit: ProcessExit, outputEnded: Promise<unknown>): Promise<void> => {
     hasExited = true;
@@ -150,14 +156,10 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     const onBroken = (): void => void onBrokenPipe(running, "input");
     return createLineWriter({ stdin, life, onWritten: sent, onBroken });
   };
-  const follow = (running: RunningProcess): void => {
+  /** Reads the output of a child. Resolves when its exit was reported. */
+  const follow = (running: RunningProcess): Promise<void> => {
     const { stdout } = running;
-    const lines = createLineReader(
-      limits.messageBytes,
-      (line) => onLine(running, line),
-      () => true,
-      (line) => onTooLong(running, line),
-    );
+    const lines = createLineReader(limits.messageBytes, onLine, () => true, onTooLong);
     // Always read to the end: a child that cannot write may not exit.
     stdout.on("data", (chunk: Buffer) => {
       if (life.isOver) return;
@@ -175,7 +177,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
         void onBrokenPipe(running, "output");
       });
     });
-    exitHandled = running.exited.then((exit) => onExit(running, exit, outputEnded));
+    return running.exited.then((exit) => onExit(running, exit, outputEnded));
   };
 
   const open = async (): Promise<void> => {
@@ -203,26 +205,30 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       end(failure);
       throw failure;
     }
-    child = started;
     transport.pid = started.pid;
     if (life.isOver) {
       await started.end();
       throw connectionOver(server, life.failure, false);
     }
-    socketInfo = { kind: "child", transport: info, pid: started.pid, command: started.path };
-    streams = createJsonRpcStreams(socketInfo);
-    writer = writerTo(started, streams);
+    const socketInfo: ChildProcessInfo = {
+      kind: "child",
+      transport: info,
+      pid: started.pid,
+      command: started.path,
+    };
+    const streams = createJsonRpcStreams(socketInfo);
+    const writer = writerTo(started, streams);
+    child = { running: started, socketInfo, streams, writer, exitHandled: follow(started) };
     publish("socket:opened", socketInfo);
     const where = isSandboxed ? " in the sandbox" : "";
     report(info, "info", `Started ${started.path} as process ${started.pid}${where}.`);
-    follow(started);
   };
 
   const transport: Mutable<StdioTransport> = {
     kind: "stdio",
     failure: undefined,
     pid: undefined,
-    stderr: () => child?.stderr() ?? [],
+    stderr: () => child?.running.stderr() ?? [],
     strayOutput: () => strayOutput.describe(),
     firstStrayOutput: () => strayOutput.first,
     async start() {
@@ -233,26 +239,27 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     send(message, options) {
       try {
         life.assertOpen();
-        if (writer === undefined) throw new TypeError("The transport has not started yet.");
+        if (child?.writer === undefined) throw new TypeError("The transport has not started yet.");
+        const { socketInfo, streams, writer } = child;
         const line = JSON.stringify(message);
         const { write } = writer;
-        streams?.sending(message);
+        streams.sending(message);
         options?.phases?.begin("server", socketInfo);
         if (!("method" in message)) return replies.send(line.length, () => write(line));
         // A single call has no other messages to be written with.
-        return write(line, streams?.open.size === 1);
+        return write(line, streams.open.size === 1);
       } catch (error) {
         return Promise.reject(error);
       }
     },
     async close() {
       // Flushes earlier messages.
-      writer?.flush();
+      child?.writer?.flush();
       end();
       // Ends the child, whether it runs or is being started.
       cancelled.abort();
       await starting?.catch(() => {});
-      await exitHandled;
+      await child?.exitHandled;
     },
   };
   return transport;
