@@ -5,7 +5,7 @@ import type { ConnectivityState, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
 import { describeDuration } from "../duration.js";
-import { ToolServerError } from "../errors.js";
+import { messageOf, ToolServerError } from "../errors.js";
 import { callFailure } from "./call-failure.js";
 import { afterIdleTimeout } from "./call-limit.js";
 import type { ClientSettings, MessageOrigin, ServerDescription } from "./client-settings.js";
@@ -64,11 +64,7 @@ export interface SessionOptions {
 
 /** Connects a client over a transport. Rejects with a ToolServerError; then the transport is closed. */
 export async function openSession(options: SessionOptions): Promise<ClientSession> {
-  const { transport, info, settings, signal, redact, report, connectTimeoutMs, clock } = options;
-  const { name: server } = info.connection;
-  const { isWaitingForUser } = options;
-  // The SDK's own limit would count the time in which a user signs in.
-  const requestMs = isWaitingForUser === undefined ? Math.min(connectTimeoutMs, maxTimerMs) : maxTimerMs;
+  const { transport, info, settings, redact, report, clock } = options;
   let session: ClientSession | undefined;
   let isOver = false;
   const setState = (state: ConnectivityState, reason?: string): void =>
@@ -102,12 +98,12 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     end(transport.failure?.message ?? "The transport closed.");
     if (session !== undefined && !wasOver) options.onLost(session, transport.failure);
   };
-  const probeMs = probeTimeoutMs(transport, options.era, requestMs);
+  const times = handshakeTimes(options);
   const client = new Client(settings.info ?? defaultClientInfo, {
     capabilities: capabilitiesOf(settings),
     listChanged: listChangeHandlers(options.onListChanged),
     jsonSchemaValidator: createSchemaValidator(),
-    versionNegotiation: { mode: "auto", probe: { timeoutMs: probeMs } },
+    versionNegotiation: { mode: "auto", probe: { timeoutMs: times.probeMs } },
   });
   client.onerror = (error) => {
     if (!isOver) report(info, "info", `Out of band: ${error.message}`);
@@ -122,43 +118,13 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   }
   settings.prepare?.(client, info);
 
-  const giveUp = (): void => void transport.close().catch(() => {});
-  signal.addEventListener("abort", giveUp, { once: true });
-  // The SDK limits the requests of a handshake, but not its notification.
-  let tooLong: ToolServerError | undefined;
-  const limit = { timeoutMs: connectTimeoutMs, isWaitingForUser, clock };
-  const cancel = afterIdleTimeout(limit, () => {
-    tooLong = slowHandshake(server, connectTimeoutMs, transport.strayOutput?.());
-    giveUp();
-  });
-  callStarted(info);
   try {
-    signal.throwIfAborted();
-    const clientTransport = peer.clientTransport as Transport & ToolTransport;
-    await connectClient(client, clientTransport, options.era, requestMs, probeMs);
-    signal.throwIfAborted();
+    await connectInTime(options, client, peer.clientTransport, times);
   } catch (error) {
-    callFailed(info);
-    const transportFailure = transport.failure;
-    const failure =
-      tooLong ??
-      callFailure(error, {
-        server,
-        method: "the handshake",
-        signal,
-        idleTimeoutMs: connectTimeoutMs,
-        transportFailure,
-        strayOutput: transport.strayOutput?.(),
-        redact,
-      });
-    end(failure.message);
+    end(messageOf(error));
     await transport.close().catch(() => {});
-    throw failure;
-  } finally {
-    cancel();
-    signal.removeEventListener("abort", giveUp);
+    throw error;
   }
-  callSucceeded(info);
   setState("READY");
 
   const stopWatching = watchSubscription(
@@ -211,6 +177,55 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     close,
   };
   return session;
+}
+
+interface HandshakeTimes {
+  /** The time limit of each request, in milliseconds. */
+  readonly requestMs: number;
+  /** The time limit of the probe for the newer era, in milliseconds. */
+  readonly probeMs: number;
+}
+
+function handshakeTimes({ transport, era, connectTimeoutMs, isWaitingForUser }: SessionOptions): HandshakeTimes {
+  // The SDK's own limit would count the time in which a user signs in.
+  const requestMs = isWaitingForUser === undefined ? Math.min(connectTimeoutMs, maxTimerMs) : maxTimerMs;
+  return { requestMs, probeMs: probeTimeoutMs(transport, era, requestMs) };
+}
+
+/** Does the handshake within its time limit. Rejects with a ToolServerError. */
+async function connectInTime(
+  options: SessionOptions,
+  client: Client,
+  clientTransport: ToolTransport,
+  { requestMs, probeMs }: HandshakeTimes,
+): Promise<void> {
+  const { transport, info, era, connectTimeoutMs, isWaitingForUser, clock, signal, redact } = options;
+  const { name: server } = info.connection;
+  const giveUp = (): void => void transport.close().catch(() => {});
+  signal.addEventListener("abort", giveUp, { once: true });
+  // The SDK limits the requests of a handshake, but not its notification.
+  let tooLong: ToolServerError | undefined;
+  const cancel = afterIdleTimeout({ timeoutMs: connectTimeoutMs, isWaitingForUser, clock }, () => {
+    tooLong = slowHandshake(server, connectTimeoutMs, transport.strayOutput?.());
+    giveUp();
+  });
+  callStarted(info);
+  try {
+    signal.throwIfAborted();
+    await connectClient(client, clientTransport as Transport & ToolTransport, era, requestMs, probeMs);
+    signal.throwIfAborted();
+  } catch (error) {
+    callFailed(info);
+    const transportFailure = transport.failure;
+    const strayOutput = transport.strayOutput?.();
+    const call = { server, method: "the handshake", signal, idleTimeoutMs: connectTimeoutMs };
+    const failed = { ...call, transportFailure, strayOutput, redact };
+    throw tooLong ?? callFailure(error, failed);
+  } finally {
+    cancel();
+    signal.removeEventListener("abort", giveUp);
+  }
+  callSucceeded(info);
 }
 
 function slowHandshake(server: string, timeoutMs: number, strayOutput = ""): ToolServerError {
