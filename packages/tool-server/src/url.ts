@@ -37,6 +37,11 @@ export function hostOf(hostname: string): string {
   return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
 }
 
+/** The origin of a URL; the scheme if it has none, as `javascript:` URLs. */
+export function originOf({ origin, protocol }: URL): string {
+  return origin === "null" ? protocol : origin;
+}
+
 /** The port of a URL, including the default port of its scheme. */
 export function portOf({ port, protocol }: URL): number {
   if (port !== "") return Number(port);

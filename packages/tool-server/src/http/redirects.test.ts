@@ -1,15 +1,21 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createTestContext } from "../connection/transports/transport-context.test.helper.js";
+import type { SecretRegistry } from "../secrets/redactor.js";
 import { createHttpClient } from "./create-http-client.js";
 import { startHostileServer } from "./hostile-http-server.test.helper.js";
 import type { HttpClient, HttpRequest } from "./http-client.js";
 import { sendWithinOrigin } from "./redirects.js";
 
-function createTestClient(): HttpClient {
+interface TestContext {
+  readonly http: HttpClient;
+  readonly secrets: SecretRegistry;
+}
+
+function createContext(): TestContext {
   const { server, info, secrets } = createTestContext("http");
   const http = createHttpClient({ server, secrets, transport: () => info });
   onTestFinished(() => http.close());
-  return http;
+  return { http, secrets };
 }
 
 const request = (url: URL, method: HttpRequest["method"]): HttpRequest => ({
@@ -33,7 +39,7 @@ describe("[TS-D-HTTP-1] a redirect", () => {
       if (seen.url === "/mcp") response.writeHead(status, { location: "/mcp/" }).end("moved");
       else response.end("here");
     });
-    const response = await sendWithinOrigin(createTestClient(), request(server.url, method));
+    const response = await sendWithinOrigin(createContext(), request(server.url, method));
     expect(await response.text(10)).toBe("here");
     const [first, second] = server.requests;
     expect(second).toMatchObject({
@@ -46,7 +52,7 @@ describe("[TS-D-HTTP-1] a redirect", () => {
 
   test.each([301, 302, 303])("refuses a redirect that would turn a POST into a GET: %s", async (status) => {
     const server = await startHostileServer((_, response) => response.writeHead(status, { location: "/" }).end());
-    await expect(sendWithinOrigin(createTestClient(), request(server.url, "POST"))).rejects.toMatchObject({
+    await expect(sendWithinOrigin(createContext(), request(server.url, "POST"))).rejects.toMatchObject({
       code: "REDIRECT_REFUSED",
       details: { status },
     });
@@ -69,13 +75,11 @@ describe("[TS-D-HTTP-1] a redirect", () => {
       ["http://[", "without a valid Location"],
       ["https://t0ps3cret.evil.example/", "to https://[redacted].evil.example."],
     ] as const;
-    const redact = (text: string): string => text.replaceAll("t0ps3cret", "[redacted]");
-    const http = createTestClient();
+    const context = createContext();
+    context.secrets.add("t0ps3cret");
     for (const [target, words] of targets) {
       const url = new URL(`?to=${encodeURIComponent(target)}`, server.url);
-      const failure: unknown = await sendWithinOrigin(http, request(url, "POST"), redact).catch(
-        (error: unknown) => error,
-      );
+      const failure: unknown = await sendWithinOrigin(context, request(url, "POST")).catch((error: unknown) => error);
       expect(failure).toMatchObject({ code: "REDIRECT_REFUSED", details: { status: 308 } });
       expect(String(failure)).toContain(words);
       expect(String(failure)).not.toMatch(/abc123|t0ps3cret|:pw@/);
@@ -90,10 +94,10 @@ describe("[TS-D-HTTP-1] a redirect", () => {
       if (index < rounds) response.writeHead(307, { location: `/${index}` }).end();
       else response.end("here");
     });
-    const response = await sendWithinOrigin(createTestClient(), request(server.url, "POST"));
+    const response = await sendWithinOrigin(createContext(), request(server.url, "POST"));
     expect(await response.text(10)).toBe("here");
     rounds = 100;
-    await expect(sendWithinOrigin(createTestClient(), request(server.url, "GET"))).rejects.toThrow("more than 3 times");
+    await expect(sendWithinOrigin(createContext(), request(server.url, "GET"))).rejects.toThrow("more than 3 times");
     expect(server.requests).toHaveLength(8);
   });
 });

@@ -1,33 +1,34 @@
 import { ToolServerError } from "../errors.js";
 import { printableText } from "../printable-text.js";
-import { parseUrl } from "../url.js";
+import type { SecretRegistry } from "../secrets/redactor.js";
+import { originOf, parseUrl } from "../url.js";
 import type { HttpClient, HttpRequest, HttpResponse } from "./http-client.js";
 import { capitalized } from "./http-failure.js";
 
 /** The maximum number of redirects. */
 const maxRedirects = 3;
 
+interface RedirectContext {
+  readonly http: HttpClient;
+  /** Redacts the origin in a message. */
+  readonly secrets: Pick<SecretRegistry, "redact">;
+}
+
 /**
  * Sends a request and follows redirects within the same origin, with all headers: 301, 302, 307 and 308 for GET; 307 and 308
  * for other methods, which keep the method. At most three times.
  *
- * Rejects with REDIRECT_REFUSED if a redirect points to another origin or cannot be followed; nothing is sent there. `redact`
- * redacts the origin in the message.
+ * Rejects with REDIRECT_REFUSED if a redirect points to another origin or cannot be followed; nothing is sent there.
  */
-export async function sendWithinOrigin(
-  http: HttpClient,
-  request: HttpRequest,
-  redact: (text: string) => string = (text) => text,
-): Promise<HttpResponse> {
-  return followWithinOrigin(http, request, await http.send(request), redact);
+export async function sendWithinOrigin(context: RedirectContext, request: HttpRequest): Promise<HttpResponse> {
+  return followWithinOrigin(context, request, await context.http.send(request));
 }
 
 /** Follows the redirects of a response, as `sendWithinOrigin` does; resolves with the response if it is not one. */
 export async function followWithinOrigin(
-  http: HttpClient,
+  { http, secrets }: RedirectContext,
   request: HttpRequest,
   first: HttpResponse,
-  redact: (text: string) => string,
 ): Promise<HttpResponse> {
   let url = request.url;
   let response = first;
@@ -35,7 +36,7 @@ export async function followWithinOrigin(
     const { status, headers } = response;
     response.discard();
     if (followed === maxRedirects) throw refused(request, status, `more than ${maxRedirects} times in a row`);
-    url = targetOf(request, url, status, headers.location, redact);
+    url = targetOf(request, url, status, headers.location, secrets);
     response = await http.send({ ...request, url });
   }
   return response;
@@ -50,16 +51,15 @@ function targetOf(
   from: URL,
   status: number,
   location: string | undefined,
-  redact: (text: string) => string,
+  secrets: RedirectContext["secrets"],
 ): URL {
   const target = location === undefined ? undefined : parseUrl(location, from);
   if (target === undefined) throw refused(request, status, "without a valid Location");
   if (target.origin !== from.origin) {
-    const origin = target.origin === "null" ? target.protocol : target.origin;
     const hint = isUpgrade(from, target)
       ? "Use https in the URL."
       : "If that is the server you mean, put its URL into the configuration.";
-    const where = `to ${printableText(redact(origin), 200)}`;
+    const where = `to ${printableText(secrets.redact(originOf(target)), 200)}`;
     throw refused(request, status, where, `Headers are never sent to another origin. ${hint}`);
   }
   if (target.username !== "" || target.password !== "") throw refused(request, status, "to a URL that contains a user");

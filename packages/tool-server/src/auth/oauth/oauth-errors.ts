@@ -1,5 +1,6 @@
 import { ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails } from "../../errors.js";
 import { printableText } from "../../printable-text.js";
+import { originOf } from "../../url.js";
 import type { OAuthContext } from "./oauth-context.js";
 
 const maxPartLength = 2000;
@@ -23,7 +24,7 @@ export function peerText({ secrets }: Pick<OAuthContext, "secrets">, text: strin
 
 /** A URL for messages: without user, query and fragment, which may be confidential. */
 export function urlText(context: Pick<OAuthContext, "secrets">, url: URL): string {
-  return peerText(context, `${url.origin === "null" ? url.protocol : url.origin}${url.pathname}`, 300);
+  return peerText(context, `${originOf(url)}${url.pathname}`, 300);
 }
 
 const transientCodes: readonly ToolServerErrorCode[] = [

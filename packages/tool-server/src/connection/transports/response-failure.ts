@@ -1,7 +1,7 @@
 import { ToolServerError } from "../../errors.js";
 import type { ResponseHeaders } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
-import { parseUrl } from "../../url.js";
+import { originOf, parseUrl } from "../../url.js";
 import { subjectOf } from "./streamable-http-failures.js";
 import type { NetworkContext } from "./transport.js";
 
@@ -25,8 +25,9 @@ export function responseFailure(context: NetworkContext, response: FailedRespons
   const details = { status };
   const subject = subjectOf(context);
   if (status >= 300 && status < 400) {
-    const target = originOf(headers.location, url);
-    const where = target === undefined ? "elsewhere" : `to ${printableText(secrets.redact(target), 200)}`;
+    // Without path and query, which may contain secrets.
+    const target = headers.location === undefined ? undefined : parseUrl(headers.location, url);
+    const where = target === undefined ? "elsewhere" : `to ${printableText(secrets.redact(originOf(target)), 200)}`;
     const problem = `${subject} responded to ${request} with ${status}, which redirects it ${where}. Headers are never sent to another origin.`;
     const advice = "Put the URL of the server itself into the configuration.";
     return new ToolServerError("REDIRECT_REFUSED", { problem, advice }, { details });
@@ -39,10 +40,4 @@ export function responseFailure(context: NetworkContext, response: FailedRespons
     return new ToolServerError("SERVER_FAILED", { problem, advice }, { details });
   }
   return new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice }, { details });
-}
-
-/** The origin of a redirect, without path and query, which may contain secrets. */
-function originOf(location: string | undefined, base: URL): string | undefined {
-  const url = location === undefined ? undefined : parseUrl(location, base);
-  return url?.origin === "null" ? url.protocol : url?.origin;
 }

@@ -2,12 +2,12 @@ import type { CallPhases } from "../../call-phases.js";
 import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpResponse } from "../../http/http-client.js";
+import { sendWithinOrigin } from "../../http/redirects.js";
 import { printableText } from "../../printable-text.js";
-import { parseUrl } from "../../url.js";
+import { originOf, parseUrl } from "../../url.js";
 import type { Post } from "./posts.js";
 import { sendWithCredential } from "./refusal.js";
 import { subjectOf } from "./streamable-http-failures.js";
-import { send } from "./streamable-http-session.js";
 import type { NetworkContext } from "./transport.js";
 import { sessionLost } from "./transport-life.js";
 
@@ -40,7 +40,7 @@ export async function postMessage(context: NetworkContext, message: SsePost): Pr
   const response = await sendWithCredential(
     context,
     (headers) =>
-      send(context, {
+      sendWithinOrigin(context, {
         method: "POST",
         url: endpoint,
         headers: { ...headers, ...message.headers, "content-type": "application/json" },
@@ -92,7 +92,7 @@ export function parseMessageEndpoint(context: NetworkContext, text: string): URL
     throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice: "Check the server." });
   }
   if (endpoint.origin !== url.origin || endpoint.username !== "" || endpoint.password !== "") {
-    const origin = endpoint.origin === "null" ? endpoint.protocol : endpoint.origin;
+    const origin = originOf(endpoint);
     const where = origin === url.origin ? "a URL that contains a user" : printableText(secrets.redact(origin), 200);
     const problem = `${subject} sent an endpoint for messages at ${where}, which must not get its headers.`;
     const advice =

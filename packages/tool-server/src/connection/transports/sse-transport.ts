@@ -3,6 +3,7 @@ import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser, type StreamEvent } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
+import { sendWithinOrigin } from "../../http/redirects.js";
 import { printableText } from "../../printable-text.js";
 import { cancelledIdOf, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { fixResponse } from "../rpc/message.js";
@@ -14,7 +15,7 @@ import { responseFailure } from "./response-failure.js";
 import { parseMessageEndpoint, postMessage } from "./sse-post.js";
 import { createStrayOutput } from "./stray-output.js";
 import { subjectOf } from "./streamable-http-failures.js";
-import { eventStream, mediaTypeOf, send } from "./streamable-http-session.js";
+import { eventStream, mediaTypeOf } from "./streamable-http-session.js";
 import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
 import { connectionBroken, connectionOver, createTransportLife, deliver } from "./transport-life.js";
 
@@ -105,7 +106,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     ToolServerError.is(error) ? error : connectionBroken(context, error);
   const connect = async (): Promise<void> => {
     const sendRequest = (headers: Readonly<Record<string, string>>): Promise<HttpResponse> =>
-      send(context, {
+      sendWithinOrigin(context, {
         method: "GET",
         url,
         headers: { ...headers, ...protocolHeaders, accept: eventStream, "cache-control": "no-store" },

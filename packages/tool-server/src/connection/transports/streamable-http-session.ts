@@ -2,7 +2,7 @@ import type { HeaderFields } from "../../auth/credentials/header-fields.js";
 import type { CallPhases } from "../../call-phases.js";
 import { encodeHeaderText, isReservedHeader } from "../../config/headers.js";
 import type { SocketInfo } from "../../connection-info.js";
-import type { HttpRequest, HttpResponse } from "../../http/http-client.js";
+import type { HttpResponse } from "../../http/http-client.js";
 import { sendWithinOrigin } from "../../http/redirects.js";
 import { metaOf, type RequestId, type RpcMessage, type RpcRequest } from "../rpc/json-rpc.js";
 import { isModernVersion, metaKeys, nameFieldOf } from "../rpc/protocol.js";
@@ -41,11 +41,6 @@ export function mediaTypeOf(response: HttpResponse): string {
   return (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
 }
 
-/** Sends a request and follows redirects within its origin. */
-export function send({ http, secrets }: NetworkContext, request: HttpRequest): Promise<HttpResponse> {
-  return sendWithinOrigin(http, request, (text) => secrets.redact(text));
-}
-
 /** Requests events with GET: those after `lastEventId`, or all that belong to no request. Rejects as `sendWithCredential` does. */
 export function requestEvents(
   session: HttpSession,
@@ -57,7 +52,8 @@ export function requestEvents(
     const headers = sessionHeaders(session, fields);
     headers.accept = eventStream;
     if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
-    return send(context, { method: "GET", url: context.url, headers, signal, isSafe: true, phases: ignoredPhases });
+    const { url } = context;
+    return sendWithinOrigin(context, { method: "GET", url, headers, signal, isSafe: true, phases: ignoredPhases });
   };
   return sendWithCredential(context, sendRequest, { method: "GET", url: context.url, signal });
 }

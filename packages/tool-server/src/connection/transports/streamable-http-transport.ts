@@ -6,7 +6,7 @@ import { waitAtMost } from "../../clock.js";
 import { publisherOf } from "../../diagnostics.js";
 import type { ToolServerError } from "../../errors.js";
 import type { HttpRequest, HttpResponse } from "../../http/http-client.js";
-import { followWithinOrigin, isRedirect } from "../../http/redirects.js";
+import { followWithinOrigin, isRedirect, sendWithinOrigin } from "../../http/redirects.js";
 import type { Mutable } from "../../mutable.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
@@ -24,7 +24,6 @@ import {
   json,
   mediaTypeOf,
   messageHeaders,
-  send,
   sessionHeaders,
 } from "./streamable-http-session.js";
 import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
@@ -96,9 +95,9 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     again: (fields: HeaderFields) => HttpRequest,
   ): Promise<HttpResponse> => {
     const { phases } = request;
-    const response = await followWithinOrigin(http, request, first, (text) => secrets.redact(text));
+    const response = await followWithinOrigin(context, request, first);
     if (!isRefusal(response.status)) return response;
-    const sendAgain = (fields: HeaderFields): Promise<HttpResponse> => send(context, again(fields));
+    const sendAgain = (fields: HeaderFields): Promise<HttpResponse> => sendWithinOrigin(context, again(fields));
     return retryRefused(context, sendAgain, { method: "POST", url, signal: post.signal, phases }, { sent, response });
   };
 
