@@ -10,13 +10,7 @@ import { hostOf, portOf } from "../url.js";
 import { type ConnectSettings, connectSocket, nameOf } from "./connect-socket.js";
 import { Exchange, type ExchangeContext } from "./exchange.js";
 import type { HttpClient, HttpRequest, HttpResponse, SocketOptions } from "./http-client.js";
-import {
-  createHttpConnection,
-  type HttpConnection,
-  loadClient,
-  type TrackedSocket,
-  trackSocket,
-} from "./http-connection.js";
+import { createHttpConnection, type HttpConnection, type TrackedSocket, trackSocket } from "./http-connection.js";
 import { createRequestPreparer } from "./prepare-request.js";
 import { proxyFor } from "./proxy.js";
 import { createSocketPool } from "./socket-pool.js";
@@ -84,19 +78,21 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     throw closed;
   };
 
-  const connect = async (request: HttpRequest, origin: string, slot: { release(): void }): Promise<HttpConnection> => {
+  /** Opens a connection in a place of the pool. */
+  const connect = async (request: HttpRequest, origin: string): Promise<HttpConnection> => {
     const { url } = request;
     const owner = transport();
     try {
-      // First, because an unhandled error of a connected socket would end the process.
-      const client = await loadClient();
+      // With the first connection, so that a process without HTTP servers does not load it. Before the socket, whose unhandled error would
+      // end the process.
+      const { Client } = await import("undici");
       const socket = await reach(url, request);
       const options = { origin, remoteName: remoteNameOf(url), transport: owner, redact, idleMs };
-      const connection = createHttpConnection(client, socket, options);
+      const connection = createHttpConnection(Client, socket, options);
       pool.add(connection);
       return connection;
     } catch (error) {
-      slot.release();
+      pool.release(origin);
       throw error;
     }
   };
@@ -117,8 +113,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const open = async (request: HttpRequest, origin: string): Promise<HttpConnection> => {
     const usesReserve = mayUseReserve(request);
     for (;;) {
-      const slot = pool.claim(origin, usesReserve);
-      if (slot !== undefined) return connect(request, origin, slot);
+      if (pool.claim(origin, usesReserve)) return connect(request, origin);
       request.phases?.begin("queued");
       await pool.waitForSlot(origin, usesReserve, [request.signal, life.signal]);
       request.phases?.end("queued");

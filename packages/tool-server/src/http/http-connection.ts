@@ -91,14 +91,6 @@ function gone(): Error {
   return new Error("The connection is closed.");
 }
 
-let loading: Promise<typeof Client> | undefined;
-
-/** Loads undici with the first connection, so that it costs no start-up time and nothing in a process without HTTP servers. */
-export function loadClient(): Promise<typeof Client> {
-  loading ??= import("undici").then((undici) => undici.Client);
-  return loading;
-}
-
 /** An open socket that is published to observers. */
 export interface TrackedSocket {
   readonly info: NetworkSocketInfo;

@@ -12,8 +12,9 @@ export interface SocketPool {
    * caller sends a request on it, or gives it back.
    */
   take(origin: string, transport: TransportInfo, usesReserve: boolean): HttpConnection | undefined;
-  /** Returns permission to open one more, or undefined at the limit. The caller calls `add` or `release`. */
-  claim(origin: string, usesReserve: boolean): { release(): void } | undefined;
+  /** Reserves a place for one more; false at the limit. The caller calls `add`, or `release` if it opens none. */
+  claim(origin: string, usesReserve: boolean): boolean;
+  release(origin: string): void;
   /** Resolves when `take` or `claim` may succeed: first for requests that may use the reserve. Rejects with a signal's reason. */
   waitForSlot(origin: string, usesReserve: boolean, signals: readonly (Cancellation | undefined)[]): Promise<void>;
   /** Adds a connection that was claimed. */
@@ -77,10 +78,11 @@ export function createSocketPool(): SocketPool {
     },
     claim(origin, usesReserve) {
       const sockets = at(origin);
-      if (sockets.count >= maxConnections + (usesReserve ? reservedConnections : 0)) return undefined;
+      if (sockets.count >= maxConnections + (usesReserve ? reservedConnections : 0)) return false;
       sockets.count += 1;
-      return { release: () => release(origin) };
+      return true;
     },
+    release,
     waitForSlot(origin, usesReserve, signals) {
       const sockets = at(origin);
       const waiting = usesReserve ? sockets.waitingForReserve : sockets.waiting;
