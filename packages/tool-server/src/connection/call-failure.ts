@@ -76,14 +76,31 @@ function dataOf({ data }: RpcError | ProtocolError, redact: (text: string) => st
 }
 
 /** Creates CALL_TIMEOUT for a call without a response or progress; `strayOutput` describes other text that the server sent. */
-export function noResponse(server: string, method: string, idleTimeoutMs: number, strayOutput = ""): ToolServerError {
-  const subject = `The server ${JSON.stringify(server)}`;
-  const parts = {
-    problem: `${subject} neither responded to ${method} nor reported progress for ${describeDuration(idleTimeoutMs)}. The call was cancelled.`,
-    evidence: strayOutput,
-    advice: "Increase the time limit, or check what the server is doing.",
-  };
-  return new ToolServerError("CALL_TIMEOUT", parts, { details: { wasSent: true } });
+export function noResponse(
+  server: string,
+  method: string,
+  idleTimeoutMs: number,
+  strayOutput?: string,
+): ToolServerError {
+  const what = `neither responded to ${method} nor reported progress for ${describeDuration(idleTimeoutMs)}`;
+  return timedOut(`The server ${JSON.stringify(server)} ${what}. The call was cancelled.`, strayOutput);
+}
+
+/** Creates CALL_TIMEOUT for a call that exceeded its total time. */
+export function tooLong(method: string, server: string, totalTimeoutMs: number): ToolServerError {
+  const call = `${method} on the server ${JSON.stringify(server)}`;
+  return timedOut(`${call} took longer than ${describeDuration(totalTimeoutMs)} in total, and was cancelled.`);
+}
+
+/** Creates CALL_TIMEOUT for a handshake; `strayOutput` as in `noResponse`. */
+export function slowHandshake(server: string, timeoutMs: number, strayOutput?: string): ToolServerError {
+  const what = `did not finish the handshake within ${describeDuration(timeoutMs)}`;
+  return timedOut(`The server ${JSON.stringify(server)} ${what}.`, strayOutput);
+}
+
+function timedOut(problem: string, evidence = ""): ToolServerError {
+  const advice = "Increase the time limit, or check what the server is doing.";
+  return new ToolServerError("CALL_TIMEOUT", { problem, evidence, advice }, { details: { wasSent: true } });
 }
 
 /** The error of one of our transports or credentials, even if the SDK wrapped it. */

@@ -4,12 +4,11 @@ import { type Clock, maxTimerMs } from "../clock.js";
 import type { ConnectivityState, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
-import { describeDuration } from "../duration.js";
-import { messageOf, ToolServerError } from "../errors.js";
-import { callFailure } from "./call-failure.js";
-import { afterIdleTimeout } from "./call-limit.js";
+import { messageOf, type ToolServerError } from "../errors.js";
+import { callFailure, slowHandshake } from "./call-failure.js";
 import type { ClientSettings, MessageOrigin, ServerDescription } from "./client-settings.js";
 import type { ChangedList, ForwardedRequest } from "./connection.js";
+import { afterIdleTimeout } from "./idle-timeout.js";
 import { listChangeHandlers, watchSubscription } from "./lists.js";
 import { connectClient, type EraMemory, probeTimeoutMs } from "./negotiate-era.js";
 import type { Call } from "./rpc/call.js";
@@ -226,15 +225,6 @@ async function connectInTime(
     signal.removeEventListener("abort", giveUp);
   }
   callSucceeded(info);
-}
-
-function slowHandshake(server: string, timeoutMs: number, strayOutput = ""): ToolServerError {
-  const parts = {
-    problem: `The server ${JSON.stringify(server)} did not finish the handshake within ${describeDuration(timeoutMs)}.`,
-    evidence: strayOutput,
-    advice: "Check what the server is doing, or increase the time limit.",
-  };
-  return new ToolServerError("CALL_TIMEOUT", parts, { details: { wasSent: true } });
 }
 
 /** The program's capabilities, and the extensions that every connection implements. */

@@ -53,7 +53,7 @@ export function createNetworkLink(options: NetworkLinkOptions): NetworkLink {
     tenant: {},
     credential: () => credential.describe(),
   };
-  const info: TransportInfo = { connection, target: `${url.protocol}//${url.host}` };
+  const info: TransportInfo = { connection, target: url.origin };
   const clock = systemClock;
   const report = createReporter(learned);
   const { connectMs } = limits;

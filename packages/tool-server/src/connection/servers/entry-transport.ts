@@ -43,10 +43,7 @@ export function createEntryTransport(options: EntryTransportOptions): {
   }
   if (http === undefined) throw new TypeError("A server on the network needs an HTTP client.");
   const url = new URL(resolved.url);
-  const info: TransportInfo = {
-    connection,
-    target: url.origin === "null" ? `${url.protocol}//${url.host}` : url.origin,
-  };
+  const info: TransportInfo = { connection, target: url.origin };
   const context = { ...options.context, server, info, credential, url, http };
   return { info, transport: networkTransports[resolved.type](context) };
 }
