@@ -39,6 +39,7 @@ export interface Connections {
   /** Adds a socket; destroys it and returns undefined if the limit is reached. */
   admit(socket: Socket): Connection | undefined;
   begin(exchange: Exchange): void;
+  /** Ends an exchange: its response was sent, or never will be. */
   finish(exchange: Exchange): void;
   /** Bytes were written to a connection: measures how many its client has not read. */
   written(connection: Connection): void;

@@ -74,7 +74,7 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
     const received = pipeline.receive(served.connection, { http1: { request, response } }, requestInfo);
     response.onWritten = served.onWritten;
     response.on("close", () => {
-      pipeline.finish(received);
+      connections.finish(received.exchange);
       endRefused(served);
     });
     if (received.verdict.outcome !== "pass" || !services.isAwaited(received.guarded.path)) {

@@ -41,7 +41,7 @@ export function createHttp2Front({
     if (stream.destroyed || stream.closed) return;
     const { ":method": method = "", ":path": url = "" } = headers;
     const received = pipeline.receive(connection, { stream }, { method, headers, url });
-    stream.on("close", () => pipeline.finish(received));
+    stream.on("close", () => connections.finish(received.exchange));
     const { outcome, origin } = received.verdict;
     const onWritten = (): void => connections.written(connection);
     if (outcome === "pass" && origin === undefined && services.current?.grpcUnary(stream, headers, onWritten)) return;

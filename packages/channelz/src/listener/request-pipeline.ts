@@ -53,8 +53,6 @@ export interface RequestPipeline {
   ): Received;
   /** The response to a request that is not dispatched: rejected, too large, a preflight, or for an unknown path. */
   earlyResponse(received: Received): StatusResponse | undefined;
-  /** Ends a request: its response was sent, or never will be. */
-  finish(received: Received): void;
   /** Passes a request to its handler. */
   dispatch(received: Received, request: NodeRequest, response: NodeResponse): void;
 }
@@ -125,7 +123,6 @@ export function createRequestPipeline(options: PipelineOptions): RequestPipeline
       const reply = statusResponse(status, guarded.method, guarded.headers, url);
       return { ...reply, headers: { ...reply.headers, ...(verdict.origin && corsHeaders(verdict.origin, cors)) } };
     },
-    finish: ({ exchange }) => connections.finish(exchange),
     dispatch({ guarded, verdict: { origin } }, request, response) {
       if (origin !== undefined) {
         for (const [name, value] of Object.entries(corsHeaders(origin, cors))) response.setHeader(name, value);
