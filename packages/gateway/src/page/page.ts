@@ -1,6 +1,6 @@
 import type { Admission, ListenOptions } from "@wirescope/channelz/listener";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
-import type { EndpointRequest, EndpointResponse } from "../endpoint/http-exchange.js";
+import { type EndpointRequest, type EndpointResponse, headerOf } from "../endpoint/http-exchange.js";
 import type { PageAccess, PageSession } from "./page-access.js";
 import { type Assets, encodingOf, readAssets } from "./page-assets.js";
 import { appFrameDocument, appFrameHeaders, appHeaders } from "./page-headers.js";
@@ -78,9 +78,14 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
     return reading;
   };
 
+  const sessionOf: Page["sessionOf"] = ({ cookie, key }) => {
+    const session = access.find(cookie, key);
+    return session?.hasKey(key) === true ? session : undefined;
+  };
+
   const admit = ({ method, path, headers }: Parameters<Page["admit"]>[0]): Admission => {
     if (isPublicPagePath(path)) return "public";
-    const key = single(headers[keyHeader]);
+    const key = headerOf(headers, keyHeader);
     const session = isSessionPath(path) ? access.find(headers.cookie, key) : undefined;
     if (session === undefined) {
       // The same for every path, so that nobody learns which paths exist.
@@ -97,9 +102,9 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
   };
 
   const sendSession = (request: EndpointRequest, response: EndpointResponse): void => {
-    const nonce = single(request.headers[nonceHeader]);
+    const nonce = headerOf(request.headers, nonceHeader);
     const proof = nonce && access.prove(request.headers.cookie, nonce);
-    const key = single(request.headers[keyHeader]);
+    const key = headerOf(request.headers, keyHeader);
     const session = access.find(request.headers.cookie, key);
     if (proof) sendJson(response, 200, proof);
     else if (session === undefined) {
@@ -118,8 +123,8 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
 
   const sendPlain = async (request: EndpointRequest, response: EndpointResponse, path: string): Promise<void> => {
     const parsed = parseStatusPath(path);
-    const session = access.find(request.headers.cookie, parsed?.key);
-    if (request.method !== "GET" || parsed === undefined || session === undefined || !session.hasKey(parsed.key)) {
+    const session = sessionOf({ cookie: request.headers.cookie, key: parsed?.key });
+    if (request.method !== "GET" || parsed === undefined || session === undefined) {
       return sendRefusal(response, info().kind);
     }
     const query = new URLSearchParams(request.url?.split("?", 2)[1]);
@@ -134,7 +139,7 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
       sendMessage(response, 404, assets.size > 0 ? "Page not found." : notBuilt);
       return;
     }
-    const { bytes, headers } = encodingOf(asset, single(request.headers["accept-encoding"]));
+    const { bytes, headers } = encodingOf(asset, headerOf(request.headers, "accept-encoding"));
     const cache = path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache";
     response.writeHead(200, {
       ...appHeaders,
@@ -178,10 +183,7 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
       });
       return true;
     },
-    sessionOf({ cookie, key }) {
-      const session = access.find(cookie, key);
-      return session?.hasKey(key) === true ? session : undefined;
-    },
+    sessionOf,
   };
 }
 
@@ -194,8 +196,4 @@ function sendJson(response: EndpointResponse, status: number, body: object): voi
     "x-content-type-options": "nosniff",
   };
   response.writeHead(status, headers).end(JSON.stringify(body));
-}
-
-function single(value: string | readonly string[] | undefined): string | undefined {
-  return typeof value === "string" ? value : value?.[0];
 }
