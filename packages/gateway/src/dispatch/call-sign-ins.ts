@@ -1,6 +1,6 @@
 import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthSession } from "@wirescope/tool-server/auth";
-import { abortable, faultOf, isObject, RpcError, type RpcObject } from "@wirescope/tool-server/internal";
+import { abortable, backOffMs, faultOf, isObject, RpcError, type RpcObject } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayServer } from "../servers/server.js";
@@ -78,7 +78,7 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
   };
   const pause = (server: string): void => {
     const count = (recentPrompts(server)?.count ?? 0) + 1;
-    prompts.set(server, { count, at: clock.now(), pauseMs: Math.min(firstPauseMs * 2 ** (count - 1), maxPauseMs) });
+    prompts.set(server, { count, at: clock.now(), pauseMs: backOffMs(count, firstPauseMs, maxPauseMs) });
   };
   const endPause = (server: string): void => {
     const last = prompts.get(server);

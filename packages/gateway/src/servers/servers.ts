@@ -87,6 +87,22 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     draining.delete(server);
   };
 
+  /** Reports filters and settings of servers that do not exist. */
+  const reportUnused = (filters: Filters, settings: SettingsByServer): void => {
+    const names = servers.all.map(({ name }) => name);
+    for (const name of Object.keys(settings)) {
+      if (names.some(patternOf(name))) continue;
+      const reason = `The settings for server ${JSON.stringify(name)} have no effect: the server does not exist.`;
+      events.emit({ kind: "defect", reason });
+    }
+    for (const name of Object.keys(filters)) {
+      if (names.includes(name)) continue;
+      const list = names.join(", ") || "none";
+      const reason = `The tool filter for server ${JSON.stringify(name)} has no effect: the server does not exist. Servers: ${list}.`;
+      events.emit({ kind: "defect", reason });
+    }
+  };
+
   const reload: GatewayServers["reload"] = async (configurations, filters, settings) => {
     if (isClosed) return;
     const next: LoadedServer[] = [];
@@ -116,24 +132,12 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
         if (old.filter !== filter) old.server.setFilter(given);
       }
     }
-    for (const name of Object.keys(settings)) {
-      const matches = patternOf(name);
-      if (next.some(({ server }) => matches(server.name))) continue;
-      const reason = `The settings for server ${JSON.stringify(name)} have no effect: the server does not exist.`;
-      events.emit({ kind: "defect", reason });
-    }
-    const unknown = Object.keys(filters).filter((name) => !next.some(({ server }) => server.name === name));
-    for (const name of unknown) {
-      const list = next.map(({ server }) => server.name).join(", ") || "none";
-      const reason = `The tool filter for server ${JSON.stringify(name)} has no effect: the server does not exist. Servers: ${list}.`;
-      events.emit({ kind: "defect", reason });
-    }
-    const remaining = new Set(next.map(({ server }) => server));
-    const gone = loaded.map(({ server }) => server).filter((server) => !remaining.has(server));
+    const gone = servers.all.filter((server) => !next.some((one) => one.server === server));
     const removed = gone.map(({ name }) => name).filter((name) => !changed.includes(name));
     loaded = next;
     servers.all = next.map(({ server }) => server);
     byName = new Map(servers.all.map((server) => [server.name, server]));
+    reportUnused(filters, settings);
     if (before.size > 0) events.emit({ kind: "reloaded", added, removed, changed });
     if (gone.length === 0) return;
     for (const list of ["tools", "prompts", "resources"] as const) events.emit({ kind: "list-changed", list });
