@@ -2,10 +2,12 @@ import { isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-se
 import type { ClientCall } from "../client-call.js";
 import { askClient, pause } from "../servers/forward.js";
 
-/** Requests to a modern server about one task. */
-export interface ModernTaskRequests {
+/** Requests to a server about one task. */
+export interface TaskRequests {
+  /** `params` are added to the id of the task and the `_meta` of the call. */
+  send(method: string, params?: RpcObject): Promise<RpcObject>;
+  /** Requests its state, by which the gateway keeps the task. */
   state(): Promise<RpcObject>;
-  respond(inputResponses: RpcObject): Promise<unknown>;
 }
 
 /** The bounds of the time between two requests for the state of a task, in milliseconds. */
@@ -16,7 +18,7 @@ const maxInputRequests = 100;
 const maxKeyLength = 1024;
 
 /** Waits for the result of a modern server's task for a legacy client, and sends its input requests to the client meanwhile. */
-export async function awaitModernTask(call: ClientCall, requests: ModernTaskRequests): Promise<RpcObject> {
+export async function awaitModernTask(call: ClientCall, requests: TaskRequests): Promise<RpcObject> {
   const handledKeys = new Set<string>();
   for (;;) {
     const state = await requests.state();
@@ -38,7 +40,7 @@ export async function awaitModernTask(call: ClientCall, requests: ModernTaskRequ
     }
     if (handledKeys.size > maxInputRequests)
       throw limitExceeded(call, `sent more than the maximum of ${maxInputRequests} input requests`);
-    await requests.respond(await askClient(newRequests, call));
+    await requests.send("tasks/update", { inputResponses: await askClient(newRequests, call) });
   }
 }
 

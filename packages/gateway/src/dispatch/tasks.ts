@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { ToolServerError } from "@wirescope/tool-server";
-import { faultOf, isObject, jsonLengthOf, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
+import { faultOf, isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import type { OfferedTool } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
@@ -14,8 +13,9 @@ import {
   withoutRelatedTask,
   withRelatedTask,
 } from "../task-states.js";
+import { createKeptResults } from "./kept-results.js";
 import { createLegacyTaskInput } from "./legacy-task-input.js";
-import { awaitModernTask } from "./modern-task-result.js";
+import { awaitModernTask, type TaskRequests } from "./modern-task-result.js";
 
 /** Tasks of legacy and modern servers, for legacy and modern clients. */
 export interface Tasks {
@@ -40,6 +40,11 @@ export interface TaskRoute {
 
 type TaskMethod = (call: ClientCall) => Promise<RpcObject>;
 
+/** Requests to the server of a task. */
+interface ServerRequests extends TaskRequests {
+  readonly server: GatewayServer;
+}
+
 export interface TasksOptions {
   readonly table: TaskTable;
   readonly servers: () => readonly GatewayServer[];
@@ -50,50 +55,51 @@ export interface TasksOptions {
 
 /** Tasks in one page of `tasks/list`. */
 const pageSize = 20;
-/** The maximum length of all kept results, in characters: a result is kept if the server returned it instead of the requested task. */
-const maxKeptLength = 64 * 1024 * 1024;
-/** Added to the length of each kept result: many short ones need memory too. */
-const keptOverhead = 1024;
 
 export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOptions): Tasks {
   const input = createLegacyTaskInput({ max: maxWaiting, timeoutMs: inputMs });
-  /** Results that a modern server returned at once although a legacy client requested a task, by task id. */
-  const kept = new Map<string, { readonly state: RpcObject; readonly result: RpcObject; readonly length: number }>();
-  let keptLength = 0;
+  const kept = createKeptResults(table);
 
   const knownServer = (task: KnownTask): GatewayServer | undefined =>
     servers().find(({ name }) => name === task.server);
-  const serverOf = (task: KnownTask, call: ClientCall): GatewayServer => {
-    const server = knownServer(task);
-    if (server === undefined) {
-      throw new RpcError(
-        rpcCodes.invalidParams,
-        `The server of the task, ${JSON.stringify(task.server)}, was removed.`,
-      );
-    }
-    call.setRoute(server.name, task.original);
-    return server;
-  };
   const find = (call: ClientCall): KnownTask => {
     if (call.era === "modern" && !declaresTasks(call.capabilities)) throw tasksMissing();
     return table.find(call.params.taskId, call);
   };
-  /** Sends a request about a task. `params` are the client's. */
-  const send = (server: GatewayServer, call: ClientCall, task: KnownTask, method: string, params: RpcObject = {}) =>
-    server.forward(call, { method, params: { ...params, taskId: task.original } });
-  const stateOf = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<RpcObject> => {
-    const state = await send(server, call, task, "tasks/get", metaParams(call));
-    table.update(task, state);
-    return state;
+  /** Requests about a task to a server, on behalf of a call. */
+  const requestsTo = (server: GatewayServer, task: KnownTask, call: ClientCall): ServerRequests => {
+    const { _meta } = call.params;
+    const meta = _meta === undefined ? {} : { _meta };
+    const send: TaskRequests["send"] = (method, params) =>
+      server.forward(call, { method, params: { ...meta, ...params, taskId: task.original } });
+    return {
+      server,
+      send,
+      async state() {
+        const state = await send("tasks/get");
+        table.update(task, state);
+        return state;
+      },
+    };
+  };
+  /** The same to the server of the task, which becomes the route of the call. */
+  const routed = (task: KnownTask, call: ClientCall): ServerRequests => {
+    const server = knownServer(task);
+    if (server === undefined) {
+      const message = `The server of the task, ${JSON.stringify(task.server)}, was removed.`;
+      throw new RpcError(rpcCodes.invalidParams, message);
+    }
+    call.setRoute(server.name, task.original);
+    return requestsTo(server, task, call);
   };
 
   /** The state of a legacy server's task for a modern client, with its result or its input requests. */
-  const detailed = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<RpcObject> => {
-    const state = modernTask(await stateOf(server, call, task), task.id);
+  const detailed = async (task: KnownTask, requests: ServerRequests, call: ClientCall): Promise<RpcObject> => {
+    const state = modernTask(await requests.state(), task.id);
     if (state.status === "completed" || state.status === "failed") {
       input.end(task);
       try {
-        const result = withoutRelatedTask(await send(server, call, task, "tasks/result", metaParams(call)));
+        const result = withoutRelatedTask(await requests.send("tasks/result"));
         // On a legacy server, a tool that reports a failure ends its task as failed.
         return { ...state, status: "completed", result };
       } catch (error) {
@@ -105,7 +111,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
       input.end(task);
       return state;
     }
-    if (state.status === "input_required") await input.collect(task, server, call);
+    if (state.status === "input_required") await input.collect(task, requests.server, call);
     const inputRequests = input.inputRequestsOf(task);
     return inputRequests === undefined
       ? { ...state, status: "working" }
@@ -115,15 +121,14 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
   const modern: Record<string, TaskMethod> = {
     async "tasks/get"(call) {
       const task = find(call);
-      const server = serverOf(task, call);
-      if (task.era === "legacy") return detailed(server, call, task);
-      const state = await stateOf(server, call, task);
-      return { ...state, taskId: task.id };
+      const requests = routed(task, call);
+      if (task.era === "legacy") return detailed(task, requests, call);
+      return { ...(await requests.state()), taskId: task.id };
     },
     async "tasks/update"(call) {
       const task = find(call);
-      const server = serverOf(task, call);
-      if (task.era === "modern") return send(server, call, task, "tasks/update", call.params);
+      const { send } = routed(task, call);
+      if (task.era === "modern") return send("tasks/update", call.params);
       if (!isObject(call.params.inputResponses))
         throw new RpcError(rpcCodes.invalidParams, "tasks/update requires an object `inputResponses`.");
       input.respond(task, call.params.inputResponses);
@@ -131,53 +136,46 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
     },
     async "tasks/cancel"(call) {
       const task = find(call);
-      const server = serverOf(task, call);
-      if (task.era === "modern") return send(server, call, task, "tasks/cancel", call.params);
-      await cancelLegacy(server, call, task);
+      const { send, state } = routed(task, call);
+      if (task.era === "modern") return send("tasks/cancel", call.params);
+      input.end(task);
+      try {
+        await send("tasks/cancel");
+      } catch (error) {
+        if (!ToolServerError.is(error, "CALL_REFUSED")) throw error;
+        // A legacy server refuses to cancel a task that has ended; for modern clients that is not an error.
+        if (!isTerminal((await state()).status)) throw error;
+      }
       return {};
     },
-  };
-
-  /** Legacy servers refuse to cancel a task that has ended; for modern clients that is not an error. */
-  const cancelLegacy = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<void> => {
-    input.end(task);
-    try {
-      await send(server, call, task, "tasks/cancel", metaParams(call));
-    } catch (error) {
-      if (!ToolServerError.is(error, "CALL_REFUSED")) throw error;
-      if (!isTerminal((await stateOf(server, call, task)).status)) throw error;
-    }
   };
 
   const legacy: Record<string, TaskMethod> = {
     async "tasks/get"(call) {
       const task = find(call);
-      const finished = kept.get(task.id);
-      if (finished !== undefined) return finished.state;
-      return legacyTask(await stateOf(serverOf(task, call), call, task), task.id);
+      return kept.find(task.id)?.state ?? legacyTask(await routed(task, call).state(), task.id);
     },
     async "tasks/result"(call) {
       const task = find(call);
-      const finished = kept.get(task.id);
+      const finished = kept.find(task.id);
       if (finished !== undefined) return withRelatedTask(finished.result, task.id);
-      const server = serverOf(task, call);
-      if (task.era === "modern") return withRelatedTask(await awaitModern(server, call, task), task.id);
+      const requests = routed(task, call);
+      if (task.era === "modern") return withRelatedTask(await awaitModernTask(call, requests), task.id);
       // The server responds when the task ends, and may be silent until then.
       call.openRequests += 1;
       try {
-        return withRelatedTask(await send(server, call, task, "tasks/result", call.params), task.id);
+        return withRelatedTask(await requests.send("tasks/result", call.params), task.id);
       } finally {
         call.openRequests -= 1;
       }
     },
     async "tasks/cancel"(call) {
       const task = find(call);
-      if (kept.has(task.id)) throw new RpcError(rpcCodes.invalidParams, "The task has ended already.");
-      const server = serverOf(task, call);
-      if (task.era === "legacy")
-        return legacyTask(await send(server, call, task, "tasks/cancel", call.params), task.id);
-      await send(server, call, task, "tasks/cancel", metaParams(call));
-      return legacyTask(await stateOf(server, call, task), task.id);
+      if (kept.find(task.id) !== undefined) throw new RpcError(rpcCodes.invalidParams, "The task has ended already.");
+      const { send, state } = routed(task, call);
+      if (task.era === "legacy") return legacyTask(await send("tasks/cancel", call.params), task.id);
+      await send("tasks/cancel");
+      return legacyTask(await state(), task.id);
     },
     async "tasks/list"(call) {
       const all = table.ownedBy(call.account.principal);
@@ -194,43 +192,13 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
         const server = knownServer(task);
         // A task that its server has forgotten is not listed.
         const state =
-          kept.get(task.id)?.state ??
-          (server === undefined ? undefined : await stateOf(server, call, task).catch(unlessCancelled));
+          kept.find(task.id)?.state ??
+          (server === undefined ? undefined : await requestsTo(server, task, call).state().catch(unlessCancelled));
         if (state !== undefined) tasks.push(legacyTask(state, task.id));
       }
       const last = page.at(-1);
       return { tasks, ...(last === undefined || start + pageSize >= all.length ? {} : { nextCursor: last.id }) };
     },
-  };
-
-  const awaitModern = (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<RpcObject> =>
-    awaitModernTask(call, {
-      state: () => stateOf(server, call, task),
-      respond: (inputResponses) => send(server, call, task, "tasks/update", { ...metaParams(call), inputResponses }),
-    });
-
-  /** Keeps a result that the server returned at once as a completed task, for a legacy client that requested a task. */
-  const keepAsTask = (server: GatewayServer, call: ClientCall, result: RpcObject): RpcObject => {
-    const length = (jsonLengthOf(result) ?? Number.POSITIVE_INFINITY) + keptOverhead;
-    if (length > maxKeptLength) {
-      const message = `The result exceeds ${maxKeptLength} characters and cannot be kept as a task. Call the tool without \`task\`.`;
-      throw new RpcError(rpcCodes.failed, message);
-    }
-    const now = new Date().toISOString();
-    const state = { taskId: randomUUID(), status: "completed", createdAt: now, lastUpdatedAt: now, ttl: keptMs };
-    const task = table.add(server.name, "modern", call, state);
-    for (const [id, { length: other }] of kept) {
-      if (keptLength + length <= maxKeptLength) break;
-      kept.delete(id);
-      keptLength -= other;
-    }
-    keptLength += length;
-    const finished = { state: legacyTask(state, task.id), result, length };
-    kept.set(task.id, finished);
-    setTimeout(() => {
-      if (kept.delete(task.id)) keptLength -= length;
-    }, keptMs).unref();
-    return { task: finished.state };
   };
 
   return {
@@ -254,7 +222,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
       const state = isFromLegacy ? result.task : result.resultType === "task" ? result : undefined;
       if (!isObject(state)) {
         const wasRequested = call.era === "legacy" && isObject(call.params.task) && !isFromLegacy;
-        return wasRequested && result.isError !== true ? keepAsTask(server, call, result) : result;
+        return wasRequested && result.isError !== true ? { task: kept.add(server.name, call, result) } : result;
       }
       const isRequested = call.era === "legacy" ? isObject(call.params.task) : declaresTasks(call.capabilities);
       if (!isRequested) {
@@ -271,7 +239,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
     },
     routeOf(id, principal) {
       const task = table.owned(id, principal);
-      if (task?.era !== "modern" || kept.has(id)) return undefined;
+      if (task?.era !== "modern" || kept.find(id) !== undefined) return undefined;
       const server = knownServer(task);
       return server && { server, original: task.original };
     },
@@ -280,9 +248,6 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
     close: input.close,
   };
 }
-
-/** How long a result is kept as a task, in milliseconds. */
-const keptMs = 600_000;
 
 function isLegacy(server: GatewayServer): boolean {
   return server.describe()?.era === "legacy";
@@ -305,9 +270,4 @@ export function taskSupportOf(
 ): "optional" | "required" | undefined {
   if (!supportsTasks(server)) return undefined;
   return isLegacy(server) ? taskSupport : "optional";
-}
-
-/** The `_meta` of a call, for another request on its behalf. */
-function metaParams({ params: { _meta } }: ClientCall): RpcObject {
-  return _meta === undefined ? {} : { _meta };
 }
