@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import type { GuardedRequest, Verdict } from "./guard.js";
 import type { Listed } from "./idle-list.js";
 
 /** What a connection without an open request waits for; with `services`, for this process to load them. */
@@ -41,6 +42,10 @@ export interface Exchange {
   readonly connection: Connection;
   readonly stream: ServerHttp2Stream | undefined;
   readonly http1: Http1Pair | undefined;
+  readonly guarded: GuardedRequest;
+  /** As sent, including the query. */
+  readonly url: string;
+  readonly verdict: Verdict;
   readonly startedAt: number;
   /** The timeout for the request body. */
   readonly receiveTimeoutMs: number;

@@ -6,16 +6,9 @@ import { createHttp1Front } from "./http1-front.js";
 import { createHttp2Front } from "./http2-front.js";
 import { createRequestPipeline, type PipelineOptions } from "./request-pipeline.js";
 
-/** Called with each HTTP server and session before its first request. */
-export interface HttpObserver {
-  /** The server that HTTP/1.1 connections are handed to. It never listens itself. */
-  readonly onHttp1Server?: (server: HttpServer) => void;
-  readonly onHttp2Session?: (session: ServerHttp2Session) => void;
-}
-
 export interface HttpFrontOptions extends PipelineOptions {
-  /** The observers of sessions; others may be added later. */
-  readonly observers: ReadonlySet<HttpObserver>;
+  /** Called with each HTTP/2 session before its first request. */
+  readonly onSession: (session: ServerHttp2Session) => void;
 }
 
 /** HTTP/1.1 and HTTP/2 on one socket. */
@@ -29,19 +22,11 @@ export interface HttpFront {
 }
 
 /** Creates a front that detects the HTTP version of each connection. */
-export function createHttpFront({ observers, ...options }: HttpFrontOptions): HttpFront {
-  const { services, limits, connections } = options;
+export function createHttpFront(options: HttpFrontOptions): HttpFront {
+  const { services, limits, connections, onSession } = options;
   const pipeline = createRequestPipeline(options);
   const http1 = createHttp1Front({ pipeline, services, limits, connections });
-  const serveHttp2 = createHttp2Front({
-    pipeline,
-    services,
-    limits,
-    connections,
-    onSession(session) {
-      for (const observer of observers) observer.onHttp2Session?.(session);
-    },
-  });
+  const serveHttp2 = createHttp2Front({ pipeline, services, limits, connections, onSession });
   return {
     http1Server: http1.server,
     serve(connection) {

@@ -1,8 +1,8 @@
 import { createServer, type Server as HttpServer, type IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Connection } from "./connection.js";
+import type { Connection, Exchange } from "./connection.js";
 import { countMalformed } from "./connections.js";
-import type { PipelineOptions, Received, RequestPipeline } from "./request-pipeline.js";
+import type { PipelineOptions, RequestPipeline } from "./request-pipeline.js";
 
 export interface Http1FrontOptions extends Pick<PipelineOptions, "connections" | "limits" | "services"> {
   readonly pipeline: RequestPipeline;
@@ -71,31 +71,31 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
     }
     const { method = "", headers, url = "", rawHeaders } = request;
     const requestInfo = { method, headers, url, hasSeveralHosts: hasSeveralHosts(rawHeaders) };
-    const received = pipeline.receive(served.connection, { http1: { request, response } }, requestInfo);
+    const exchange = pipeline.receive(served.connection, { http1: { request, response } }, requestInfo);
     response.onWritten = served.onWritten;
     response.on("close", () => {
-      connections.finish(received.exchange);
+      connections.finish(exchange);
       endRefused(served);
     });
-    if (received.verdict.outcome !== "pass" || !services.isAwaited(received.guarded.path)) {
-      respond(received, request, response, expectsContinue);
+    if (exchange.verdict.outcome !== "pass" || !services.isAwaited(exchange.guarded.path)) {
+      respond(exchange, request, response, expectsContinue);
       return;
     }
     void services.load().then(() => {
-      if (!response.destroyed) respond(received, request, response, expectsContinue);
+      if (!response.destroyed) respond(exchange, request, response, expectsContinue);
     });
   }
 
   function respond(
-    received: Received,
+    exchange: Exchange,
     request: IncomingMessage,
     response: MeasuredResponse,
     expectsContinue: boolean,
   ): void {
-    const early = pipeline.earlyResponse(received);
+    const early = pipeline.earlyResponse(exchange);
     if (early === undefined) {
       if (expectsContinue) response.writeContinue();
-      pipeline.dispatch(received, request, response);
+      pipeline.dispatch(exchange, request, response);
     } else {
       const length = early.body.length > 0 ? { "content-length": early.body.length } : {};
       response.writeHead(early.statusCode, { ...early.headers, ...length, connection: "close" });

@@ -40,12 +40,12 @@ export function createHttp2Front({
     // The client may have reset the stream before this event, and then its end is never reported.
     if (stream.destroyed || stream.closed) return;
     const { ":method": method = "", ":path": url = "" } = headers;
-    const received = pipeline.receive(connection, { stream }, { method, headers, url });
-    stream.on("close", () => connections.finish(received.exchange));
-    const { outcome, origin } = received.verdict;
+    const exchange = pipeline.receive(connection, { stream }, { method, headers, url });
+    stream.on("close", () => connections.finish(exchange));
+    const { outcome, origin } = exchange.verdict;
     const onWritten = (): void => connections.written(connection);
     if (outcome === "pass" && origin === undefined && services.current?.grpcUnary(stream, headers, onWritten)) return;
-    const early = pipeline.earlyResponse(received);
+    const early = pipeline.earlyResponse(exchange);
     if (early !== undefined) {
       // Not with Node's response object, which waits for trailers: a stream that is closed before "wantTrailers" ends the
       // process with a failed assertion (Node 20).
@@ -56,11 +56,11 @@ export function createHttp2Front({
       return;
     }
     const request = new Http2ServerRequest(stream, headers, {}, rawHeaders);
-    const response = new PiecewiseResponse(stream, received.exchange, onWritten);
+    const response = new PiecewiseResponse(stream, exchange, onWritten);
     // A client that continues to send after its response would keep the stream open, and delay a shutdown. The response sends
     // its trailers on this event, and the reset must not overtake them.
     stream.on("wantTrailers", () => stopReceiving(stream));
-    pipeline.dispatch(received, request, response);
+    pipeline.dispatch(exchange, request, response);
   }
 
   return async (connection) => {

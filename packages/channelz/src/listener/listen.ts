@@ -1,4 +1,6 @@
 import { channel } from "node:diagnostics_channel";
+import type { Server as HttpServer } from "node:http";
+import type { ServerHttp2Session } from "node:http2";
 import { createServer, type Server } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { channelzPackages } from "../channelz-package.js";
@@ -11,7 +13,7 @@ import { createConnections, type ListenerStats } from "./connections.js";
 import type { CorsAdditions } from "./cors.js";
 import type { MoreServices } from "./create-services.js";
 import { type Admission, createGuard, type GuardedRequest } from "./guard.js";
-import { createHttpFront, type HttpObserver } from "./http-front.js";
+import { createHttpFront } from "./http-front.js";
 import { createLazyServices } from "./lazy-services.js";
 import { completeLimits, type ListenLimits } from "./limits.js";
 import type { ListenTls } from "./listen-tls.js";
@@ -73,8 +75,11 @@ export interface ListenOptions {
   readonly observer?: ListenObserver;
 }
 
-/** Observes the servers and sessions of a listener. */
-export interface ListenObserver extends HttpObserver {
+/** Observes the servers and sessions of a listener. Called with each HTTP server and session before its first request. */
+export interface ListenObserver {
+  /** The server that HTTP/1.1 connections are handed to. It never listens itself. */
+  readonly onHttp1Server?: (server: HttpServer) => void;
+  readonly onHttp2Session?: (session: ServerHttp2Session) => void;
   /** Called with the listening server. */
   readonly onListening?: (server: Server) => void;
 }
@@ -160,7 +165,9 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
     fallback: options.fallback,
     publicPaths: new Set(options.publicPaths),
     cors: options.cors,
-    observers,
+    onSession(session) {
+      for (const observer of observers) observer.onHttp2Session?.(session);
+    },
     isEncrypted: options.tls !== undefined,
   });
   let server: Server;

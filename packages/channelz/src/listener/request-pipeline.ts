@@ -6,7 +6,7 @@ import type { NodeRequest, NodeResponse } from "./connect-handler.js";
 import type { Connection, Exchange, Http1Pair } from "./connection.js";
 import type { Connections } from "./connections.js";
 import { type CorsAdditions, corsHeaders, preflightHeaders } from "./cors.js";
-import type { Guard, GuardedRequest, Verdict } from "./guard.js";
+import type { Guard, GuardedRequest } from "./guard.js";
 import type { LazyServices } from "./lazy-services.js";
 import type { ListenLimits } from "./limits.js";
 import { type StatusResponse, statusResponse } from "./status-response.js";
@@ -25,15 +25,6 @@ export interface PipelineOptions {
   readonly isEncrypted: boolean;
 }
 
-/** A received request, with the guard's verdict. */
-export interface Received {
-  readonly guarded: GuardedRequest;
-  /** As sent, including the query. */
-  readonly url: string;
-  readonly verdict: Verdict;
-  readonly exchange: Exchange;
-}
-
 /** The parts of a request that its headers contain. */
 export interface ReceivedRequest {
   readonly method: string;
@@ -45,16 +36,16 @@ export interface ReceivedRequest {
 
 /** The steps for all requests, over HTTP/1.1 and HTTP/2. */
 export interface RequestPipeline {
-  /** Counts a request, and checks it with the guard. */
+  /** Checks a request with the guard, and counts it. */
   receive(
     connection: Connection,
     carrier: { readonly stream: ServerHttp2Stream } | { readonly http1: Http1Pair },
     request: ReceivedRequest,
-  ): Received;
+  ): Exchange;
   /** The response to a request that is not dispatched: rejected, too large, a preflight, or for an unknown path. */
-  earlyResponse(received: Received): StatusResponse | undefined;
+  earlyResponse(exchange: Exchange): StatusResponse | undefined;
   /** Passes a request to its handler. */
-  dispatch(received: Received, request: NodeRequest, response: NodeResponse): void;
+  dispatch(exchange: Exchange, request: NodeRequest, response: NodeResponse): void;
 }
 
 const frameHeaderBytes = 5;
@@ -96,10 +87,16 @@ export function createRequestPipeline(options: PipelineOptions): RequestPipeline
       const path = pathOf(url);
       const kind = services.current?.connect.kindOf(path);
       const mayStayOpen = kind === "client_streaming" || kind === "bidi_streaming";
+      const httpVersion = stream === undefined ? 1 : 2;
+      const isPublic = publicPaths.has(path);
+      const guarded: GuardedRequest = { httpVersion, method, path, headers, isEncrypted, isPublic, hasSeveralHosts };
       const exchange: Exchange = {
         connection,
         stream,
         http1: "http1" in carrier ? carrier.http1 : undefined,
+        guarded,
+        url,
+        verdict: guard(guarded),
         startedAt: performance.now(),
         receiveTimeoutMs: mayStayOpen ? limits.idleTimeoutMs : limits.requestTimeoutMs,
         stalledSince: undefined,
@@ -108,10 +105,7 @@ export function createRequestPipeline(options: PipelineOptions): RequestPipeline
         isGivenUp: false,
       };
       connections.begin(exchange);
-      const httpVersion = stream === undefined ? 1 : 2;
-      const isPublic = publicPaths.has(path);
-      const guarded: GuardedRequest = { httpVersion, method, path, headers, isEncrypted, isPublic, hasSeveralHosts };
-      return { guarded, url, verdict: guard(guarded), exchange };
+      return exchange;
     },
     earlyResponse({ guarded, url, verdict }) {
       if (verdict.outcome === "preflight") {
