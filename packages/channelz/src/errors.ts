@@ -33,14 +33,34 @@ export type ChannelzErrorCode =
   /** The peer failed in another way; the message contains the peer's. */
   | "PEER_FAILED";
 
-/** The error class of this package. Test `code`, never `message`. */
+/** The parts of an error's message: the subject and the problem make one sentence. */
+export interface ChannelzErrorParts {
+  /** What the problem is about, such as the address of a peer. Omitted if the problem says it. */
+  readonly subject?: string | undefined;
+  /** What failed and why. */
+  readonly problem: string;
+  /** What to do next. Omitted if the problem says it, or if nothing helps. */
+  readonly advice?: string | undefined;
+}
+
+/** The error class of this package: test `code`, and show `message` or its parts. The message is `subject`, `problem` and `advice` in this order. */
 export class ChannelzError extends Error {
   override readonly name = "ChannelzError";
   readonly code: ChannelzErrorCode;
+  /** What the problem is about; empty if the problem says it. */
+  readonly subject: string;
+  /** What failed and why; the whole message of an error without parts. */
+  readonly problem: string;
+  /** What to do next; empty if the problem says it, or if nothing helps. */
+  readonly advice: string;
 
-  constructor(code: ChannelzErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(code: ChannelzErrorCode, message: string | ChannelzErrorParts, options?: ErrorOptions) {
+    const { subject = "", problem, advice = "" } = typeof message === "string" ? { problem: message } : message;
+    super([subject, problem, advice].filter((part) => part !== "").join(" "), options);
     this.code = code;
+    this.subject = subject;
+    this.problem = problem;
+    this.advice = advice;
   }
 
   /** Whether `value` is a ChannelzError, and has this code if one is given; also across copies of this package. */

@@ -26,7 +26,7 @@ export {
 export { type ChannelzConnection, type ConnectChannelzOptions, connectChannelz } from "./dial/connect.js";
 export type { DialTlsOptions } from "./dial/open-socket.js";
 export type { EncodedRead, EncodedSource } from "./encoded-source.js";
-export { ChannelzError, type ChannelzErrorCode } from "./errors.js";
+export { ChannelzError, type ChannelzErrorCode, type ChannelzErrorParts } from "./errors.js";
 export type * from "./gen/rpc/channelz/v1/channelz_pb.js";
 export * from "./listener/index.js";
 export { type RedactOptions, redactSource } from "./redact.js";

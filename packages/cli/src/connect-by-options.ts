@@ -123,7 +123,8 @@ function adviseToStart(connection: ChannelzConnection): ChannelzConnection {
       read(...args).catch((error: unknown) => {
         if (!ChannelzError.is(error) || error.code !== "PEER_UNAVAILABLE") throw error;
         const advice = `No gateway of this user is running: start one with ${commandLine("up")}, or name a process with --target.`;
-        throw new ChannelzError(error.code, `${error.message} ${advice}`, { cause: error });
+        const { code, subject, problem, advice: first } = error;
+        throw new ChannelzError(code, { subject, problem, advice: `${first} ${advice}` }, { cause: error });
       });
   return {
     ...connection,

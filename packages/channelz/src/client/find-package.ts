@@ -1,6 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type ChannelzPackage, channelzPackages } from "../channelz-package.js";
 import { ChannelzError } from "../errors.js";
+import { channelzAdvice } from "./peer-error.js";
 
 /** Detects once under which package a peer serves Channelz. */
 export interface PackageFinder {
@@ -37,8 +38,11 @@ export function createPackageFinder(
     }
     throw new ChannelzError(
       "PEER_WITHOUT_CHANNELZ",
-      `${peer ?? "The peer"} responds, but serves Channelz neither as ${channelzPackages.join(" nor as ")}. ` +
-        "Check the port, and that the process registers its Channelz service there.",
+      {
+        subject: peer ?? "The peer",
+        problem: `responds, but serves Channelz neither as ${channelzPackages.join(" nor as ")}.`,
+        advice: channelzAdvice,
+      },
       { cause: refusal },
     );
   }

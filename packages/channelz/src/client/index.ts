@@ -1,5 +1,5 @@
 export { type ChannelzPackage, channelzPackages } from "../channelz-package.js";
-export { ChannelzError, type ChannelzErrorCode } from "../errors.js";
+export { ChannelzError, type ChannelzErrorCode, type ChannelzErrorParts } from "../errors.js";
 export * from "../gen/rpc/channelz/v1/channelz_pb.js";
 export { channelzFile, channelzService, payloadRegistry } from "../schema.js";
 export type { Int64, PageRequest, ReadOptions, Source } from "../source.js";

@@ -33,6 +33,11 @@ describe("peerError", () => {
 
   test("says which object is missing", () => {
     expect(peerError(new ConnectError("", Code.NotFound), call).message).toBe("127.0.0.1:4690 has no socket 12.");
+    expect(peerError(new ConnectError("", Code.Unimplemented), call)).toMatchObject({
+      subject: "127.0.0.1:4690",
+      problem: expect.stringMatching(/^does not serve /),
+      advice: "Check the port, and that the process registers its Channelz service there.",
+    });
   });
 
   test.each([

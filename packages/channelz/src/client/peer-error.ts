@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { ChannelzError, type ChannelzErrorCode } from "../errors.js";
+import { ChannelzError, type ChannelzErrorCode, type ChannelzErrorParts } from "../errors.js";
 import { printableText } from "../text/printable-text.js";
 
 /** The call and the peer, for error messages. */
@@ -19,6 +19,9 @@ export interface PeerCall {
 }
 
 const maxRemoteTextLength = 500;
+
+/** What to do if a peer responds, but does not serve Channelz. */
+export const channelzAdvice = "Check the port, and that the process registers its Channelz service there.";
 
 const codes: Readonly<Record<Code, ChannelzErrorCode>> = {
   [Code.Canceled]: "PEER_UNAVAILABLE",
@@ -56,40 +59,47 @@ function codeOf(error: ConnectError, chain: readonly unknown[], call: PeerCall):
   return code === "PEER_FAILED" && chain.some(isConnectionFailure) ? "PEER_UNAVAILABLE" : code;
 }
 
-function describe(code: ChannelzErrorCode, error: ConnectError, chain: readonly unknown[], call: PeerCall): string {
+function describe(
+  code: ChannelzErrorCode,
+  error: ConnectError,
+  chain: readonly unknown[],
+  call: PeerCall,
+): ChannelzErrorParts {
   const named = call.peer === undefined ? undefined : printableText(call.peer);
-  const peer = named ?? "the peer";
-  const Peer = named ?? "The peer";
+  const subject = named ?? "The peer";
   const message = printableText(error.rawMessage, maxRemoteTextLength);
   const said = message === "" ? "" : ` It says: "${message}".`;
   switch (code) {
     case "NOT_FOUND":
-      return `${Peer} has no ${call.subject ?? "such object"}.${said}`;
+      return { subject, problem: `has no ${call.subject ?? "such object"}.${said}` };
     case "INVALID_ARGUMENT":
-      return `${Peer} does not accept the request ${call.method}.${said}`;
-    case "PEER_TIMEOUT":
-      if (call.abandoned) return `The caller aborted ${call.method} before ${peer} responded.`;
-      return (
-        `${Peer} did not respond to ${call.method}${call.timeoutMs ? ` within ${call.timeoutMs} ms` : " in time"}. ` +
-        "Increase the timeout, or check that it is a gRPC port and not overloaded."
-      );
+      return { subject, problem: `does not accept the request ${call.method}.${said}` };
+    case "PEER_TIMEOUT": {
+      if (call.abandoned) {
+        return { problem: `The caller aborted ${call.method} before ${named ?? "the peer"} responded.` };
+      }
+      const within = call.timeoutMs ? `within ${call.timeoutMs} ms` : "in time";
+      const advice = "Increase the timeout, or check that it is a gRPC port and not overloaded.";
+      return { subject, problem: `did not respond to ${call.method} ${within}.`, advice };
+    }
     case "PEER_REFUSED":
       return error.code === Code.Unauthenticated
-        ? `${Peer} requires authentication.${said} Pass the bearer token or client certificate that it expects.`
-        : `${Peer} denied access.${said} Ask its operator for access.`;
+        ? {
+            subject,
+            problem: `requires authentication.${said}`,
+            advice: "Pass the bearer token or client certificate that it expects.",
+          }
+        : { subject, problem: `denied access.${said}`, advice: "Ask its operator for access." };
     case "PEER_WITHOUT_CHANNELZ":
-      return (
-        `${Peer} does not serve ${call.method}.${said} ` +
-        "Check the port, and that the process registers its Channelz service there."
-      );
+      return { subject, problem: `does not serve ${call.method}.${said}`, advice: channelzAdvice };
     case "PEER_UNAVAILABLE": {
       const root = chain.at(-1);
       const advice = call.adviseOnConnection?.(root) ?? "Check that the process runs and listens there.";
       const why = printableText(messageOf(root) || error.rawMessage, maxRemoteTextLength);
-      return `${Peer} cannot be reached: ${why.replace(/\.$/, "")}. ${advice}`;
+      return { subject, problem: `cannot be reached: ${why.replace(/\.$/, "")}.`, advice };
     }
     default:
-      return `${Peer} failed at ${call.method} (${Code[error.code] ?? error.code}).${said}`;
+      return { subject, problem: `failed at ${call.method} (${Code[error.code] ?? error.code}).${said}` };
   }
 }
 

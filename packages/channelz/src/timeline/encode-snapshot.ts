@@ -58,7 +58,9 @@ export function originPositions(origins: readonly Origin[]): ReadonlyMap<string,
 
 /** Origins as messages. */
 export function encodeOrigins(origins: readonly Origin[]): OriginMessage[] {
-  return origins.map(({ name, target, error = "" }) => create(OriginSchema, { name, target, error }));
+  return origins.map(({ name, target, error = "", errorSubject = "" }) =>
+    create(OriginSchema, { name, target, error, errorSubject }),
+  );
 }
 
 /** The key of each object contains the name of its origin. */
@@ -68,7 +70,12 @@ const maxNameLength = 1000;
 export function decodeOrigins(messages: readonly OriginMessage[]): Origin[] {
   if (messages.some(({ name }) => name.length > maxNameLength))
     throw new TypeError("A timeline has a name that is too long.");
-  return messages.map(({ name, target, error }) => ({ name, target, ...(error === "" ? {} : { error }) }));
+  return messages.map(({ name, target, error, errorSubject }) => ({
+    name,
+    target,
+    ...(error === "" ? {} : { error }),
+    ...(errorSubject === "" ? {} : { errorSubject }),
+  }));
 }
 
 /** An object as a message of the schema. */

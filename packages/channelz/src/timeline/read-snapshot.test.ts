@@ -5,6 +5,7 @@ import { mergeSources } from "../client/merge-sources.js";
 import { ChannelzError } from "../errors.js";
 import { GetSocketResponseSchema, GetTopChannelsResponseSchema } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { Source } from "../source.js";
+import { decodeSnapshot, encodeSnapshot } from "./encode-snapshot.js";
 import { readSnapshot, readSnapshotOfAll } from "./read-snapshot.js";
 
 const world = {
@@ -36,6 +37,31 @@ describe("readSnapshot", () => {
     });
     expect(snapshot.objects.get("|server|4")?.children).toEqual(["|socket|5", "|socket|6", "|socket|7"]);
     expect(snapshot).toMatchObject({ isComplete: true, origins: [{ name: "", target: "127.0.0.1:1" }] });
+  });
+
+  test("keeps what an error is about, also in a recording", async () => {
+    const fail = async (): Promise<never> => {
+      throw new ChannelzError("PEER_UNAVAILABLE", {
+        subject: "10.0.0.2:1",
+        problem: "cannot be reached.",
+        advice: "Start it.",
+      });
+    };
+    const snapshot = await readSnapshotOfAll([
+      { origin: "east", target: "10.0.0.1:1", source: peerWith(world) },
+      { origin: "west", target: "10.0.0.2:1", source: { ...peerWith({}), getTopChannels: fail, getServers: fail } },
+    ]);
+    const origins = [
+      { name: "east", target: "10.0.0.1:1" },
+      {
+        name: "west",
+        target: "10.0.0.2:1",
+        error: "10.0.0.2:1 cannot be reached. Start it.",
+        errorSubject: "10.0.0.2:1",
+      },
+    ];
+    expect(snapshot.origins).toStrictEqual(origins);
+    expect(decodeSnapshot(encodeSnapshot(snapshot)).origins).toStrictEqual(origins);
   });
 
   test("[CZ-D-CLI-3] reads several processes as one snapshot, with the error of those that do not respond", async () => {

@@ -4,7 +4,7 @@ import { isMergedSource, noneResponds } from "../client/merge-sources.js";
 import { readInventory } from "../client/read-inventory.js";
 import type { Inventory } from "../client/tree.js";
 import type { WalkGraphOptions } from "../client/walk.js";
-import type { ChannelzError } from "../errors.js";
+import { ChannelzError } from "../errors.js";
 import type { Source } from "../source.js";
 import { approximateSize, boundSource } from "./bounded-source.js";
 import {
@@ -69,12 +69,21 @@ export async function readSnapshotOfAll(
   return createSnapshot({
     timeMs: Date.now(),
     origins: gathered.map(({ origin, error, value }) => {
-      const reason = error?.message ?? value?.stoppedBy;
-      return { name: origin.origin, target: origin.target, ...(reason === undefined ? {} : { error: reason }) };
+      const read = { name: origin.origin, target: origin.target };
+      if (error !== undefined) return { ...read, ...originError(error) };
+      return value?.stoppedBy === undefined ? read : { ...read, error: value.stoppedBy };
     }),
     objects: snapshots.flatMap(({ objects }) => [...objects.values()]),
     stoppedBy: stopped?.stoppedBy,
   });
+}
+
+/** Why an origin could not be read, for a snapshot. */
+export function originError(error: unknown): Pick<Origin, "error" | "errorSubject"> {
+  const message = error instanceof Error ? error.message : String(error);
+  // An error of another copy of this package may have no parts.
+  const subject = ChannelzError.is(error) ? error.subject : undefined;
+  return subject ? { error: message, errorSubject: subject } : { error: message };
 }
 
 async function readOrigin(source: Source, origin: Origin, options: ReadSnapshotOptions): Promise<Snapshot> {

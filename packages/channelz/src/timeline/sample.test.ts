@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { channel, peerWith } from "../client/fixed-peer.test.helper.js";
-import { ChannelzError } from "../errors.js";
+import { ChannelzError, type ChannelzErrorParts } from "../errors.js";
 import { createRegistry } from "../registry/registry.js";
 import type { Source } from "../source.js";
 import { sample } from "./sample.js";
@@ -59,6 +59,21 @@ describe("sample", () => {
     await sampler.ended;
     expect(most).toBe(1);
     expect(sampler.cost().skipped).toBeGreaterThan(2);
+  });
+
+  test("forgets what an earlier error was about", async () => {
+    let message: string | ChannelzErrorParts = { subject: "127.0.0.1:1", problem: "cannot be reached." };
+    const fail = (): Promise<never> => Promise.reject(new ChannelzError("PEER_UNAVAILABLE", message));
+    const source = { ...peerWith(world), getTopChannels: fail, getServers: fail };
+    const sampler = sample(source, { intervalMs: 3, target: "127.0.0.1:1" });
+    const origins = (): unknown => sampler.timeline.newest()?.origins;
+    const origin = { name: "", target: "127.0.0.1:1" };
+    const error = "127.0.0.1:1 cannot be reached.";
+    await expect.poll(origins).toStrictEqual([{ ...origin, error, errorSubject: "127.0.0.1:1" }]);
+    message = "The read timed out.";
+    await expect.poll(origins).toStrictEqual([{ ...origin, error: message }]);
+    sampler.stop();
+    await sampler.ended;
   });
 
   test("[CZ-D-HISTORY-9] keeps the objects of a process that does not respond, marked with the reason", async () => {

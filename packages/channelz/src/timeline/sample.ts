@@ -1,7 +1,7 @@
 import { isEncodedSource } from "../encoded-source.js";
 import type { Source } from "../source.js";
 import { createEncodedReader } from "./encoded-reader.js";
-import { type ReadSnapshotOptions, readSnapshot } from "./read-snapshot.js";
+import { originError, type ReadSnapshotOptions, readSnapshot } from "./read-snapshot.js";
 import { createSnapshot, type Snapshot, type SnapshotObject } from "./snapshot.js";
 import { createTimeline, type GrowingTimeline, type TimelineOptions } from "./timeline.js";
 
@@ -66,13 +66,13 @@ export function sample(source: Source, options: SampleOptions = {}): Sampler {
       snapshot = await read({ ...readOptions, signal });
     } catch (error) {
       if (signal.aborted) return;
-      const reason = error instanceof Error ? error.message : String(error);
+      const failure = originError(error);
       const origins = last?.origins ?? [{ name: "", target: options.target ?? "" }];
       snapshot = createSnapshot({
         timeMs: 0,
-        origins: origins.map((origin) => ({ ...origin, error: reason })),
+        origins: origins.map(({ name, target }) => ({ name, target, ...failure })),
         objects: [],
-        stoppedBy: reason,
+        stoppedBy: failure.error,
       });
     }
     if (signal.aborted) return;

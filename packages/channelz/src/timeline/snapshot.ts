@@ -19,6 +19,8 @@ export interface Origin {
   readonly target: string;
   /** Why it could not be read. */
   readonly error?: string | undefined;
+  /** What `error` begins with, if that names the process. */
+  readonly errorSubject?: string | undefined;
 }
 
 /** An object at one time. */

@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { CheckedRule } from "@wirescope/channelz/conform";
 import { printableText } from "@wirescope/channelz/internal/text";
 import type { Screen } from "../output/screen.js";
+import { reasonWithout } from "../output/silent-target.js";
 import { wrap } from "../output/text-layout.js";
 import type { TargetReport } from "./target-report.js";
 
@@ -10,9 +11,7 @@ export function reportLines({ target, report, error }: TargetReport, screen: Scr
   const { palette } = screen;
   const title = palette.strong(printableText(target));
   if (report === undefined) {
-    // The title has the address already.
-    const reason = error.message.startsWith(`${target} `) ? error.message.slice(target.length + 1) : error.message;
-    return [`${title}  ${palette.bad("not examined")}: ${printableText(reason)}`];
+    return [`${title}  ${palette.bad("not examined")}: ${printableText(reasonWithout(target, error))}`];
   }
   const { rules, conforms, calls, stoppedBy, channelzPackage } = report;
   const verdict = conforms ? palette.good("conforms") : palette.bad("deviates");

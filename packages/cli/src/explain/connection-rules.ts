@@ -34,14 +34,14 @@ export const connectionRules: readonly Rule[] = [
     finds: "a process that does not respond to Channelz",
     threshold: "the last read failed",
     find: ({ last }) =>
-      last.origins.flatMap(({ name, target, error }) =>
+      last.origins.flatMap(({ name, target, error, errorSubject }) =>
         error === undefined
           ? []
           : [
               {
                 severity: "error",
                 problem: `${name || target || "None of the targets"} does not respond.`,
-                evidence: [withoutName(error, name || target)],
+                evidence: [errorSubject === (name || target) ? withoutSubject(error, errorSubject) : error],
                 advice: "Check that the process runs and serves Channelz at this address.",
                 objects: [],
               },
@@ -236,9 +236,8 @@ function causeOf(reason: string): CauseText {
   return kind === undefined ? unknownCause : causes[kind];
 }
 
-/** The reason without the name at its start, which the line above already shows. */
-function withoutName(reason: string, name: string): string {
-  if (name === "" || !reason.startsWith(`${name} `)) return reason;
-  const rest = reason.slice(name.length + 1);
+/** An error without its subject, which the line above already shows. */
+function withoutSubject(error: string, subject: string): string {
+  const rest = error.slice(subject.length + 1);
   return `${rest.charAt(0).toUpperCase()}${rest.slice(1)}`;
 }

@@ -334,7 +334,8 @@ test.each([
   [{ name: "orders", target: "127.0.0.1:7" }, "orders", "127.0.0.1:7 cannot be reached: connect ECONNREFUSED."],
 ])("[CZ-D-EXPLAIN-1] names a target that does not respond once: %j", (origin, label, evidence) => {
   const error = "127.0.0.1:7 cannot be reached: connect ECONNREFUSED.";
-  const seen = createObservation([createSnapshot({ timeMs: nowMs, origins: [{ ...origin, error }], objects: [] })]);
+  const origins = [{ ...origin, error, errorSubject: "127.0.0.1:7" }];
+  const seen = createObservation([createSnapshot({ timeMs: nowMs, origins, objects: [] })]);
   expect(seen && explain(seen).findings).toMatchObject([
     { rule: "target-silent", problem: `${label} does not respond.`, evidence: [evidence] },
   ]);

@@ -208,7 +208,12 @@ function silentLines(gathered: readonly Gathered<unknown>[], { palette, width }:
   const failed = gathered.filter(({ error }) => error !== undefined);
   const lines = failed.slice(0, maxSilentLines).flatMap(({ origin, error }) => {
     const text = printableText(
-      silentTarget({ name: origin.origin, target: origin.target, error: error?.message }),
+      silentTarget({
+        name: origin.origin,
+        target: origin.target,
+        error: error?.message,
+        errorSubject: error?.subject,
+      }),
       1000,
     );
     return width === undefined ? [text] : [truncateToWidth(text, width)];
