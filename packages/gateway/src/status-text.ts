@@ -33,6 +33,7 @@ const reasons: Readonly<Partial<Record<ToolServerErrorCode, string>>> = {
   KEYCHAIN_UNAVAILABLE: "vault unusable",
   NOT_A_TOOL_SERVER: "not an MCP server",
   NOT_TRUSTED: "not approved",
+  SERVER_BUSY: "overloaded",
   SERVER_UNREACHABLE: "not reachable",
   SIGN_IN_FAILED: "not signed in",
   SIGN_IN_NEEDED: "not signed in",

@@ -82,6 +82,8 @@ export type ToolServerErrorCode =
   | "CHILD_NOT_RUNNABLE"
   /** The process of a stdio server ended. */
   | "CHILD_EXITED"
+  /** The request was not sent, because too much waits for the server already. */
+  | "SERVER_BUSY"
   /** The call timed out. */
   | "CALL_TIMEOUT"
   /** The caller cancelled the call. */

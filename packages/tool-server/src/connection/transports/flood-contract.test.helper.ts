@@ -127,3 +127,81 @@ export function describeFloodContract(name: string, open: OpenFlood): void {
     }, 60_000);
   });
 }
+
+/** How a transport with one pipe or socket for all messages handles a server that does not read its input. */
+export function describeUnreadContract(name: string, open: OpenFlood): void {
+  const begin = async (limits: Partial<TransportContext["limits"]>) => {
+    const taken: JSONRPCMessage[] = [];
+    const context = createTestContext("http", { limits: { ...defaultLimits, ...limits } });
+    const server = await open(context, (message) => taken.push(message));
+    const { transport } = server;
+    onTestFinished(() => transport.close());
+    await transport.start();
+    return { server, transport, taken };
+  };
+  const requestOf = (id: number, bytes: number): JSONRPCMessage => {
+    return { jsonrpc: "2.0", id, method: "tools/call", params: { text: "x".repeat(bytes) } };
+  };
+  const mebibyte = 1024 * 1024;
+  /** Sends requests of 4 MiB until one is rejected. */
+  const fill = async (transport: ToolTransport) => {
+    const accepted: Promise<unknown>[] = [];
+    for (let id = 0; id < 50; id += 1) {
+      const sent = transport.send(requestOf(id, 4 * mebibyte)).then(
+        () => "written",
+        (error: unknown) => error,
+      );
+      accepted.push(sent);
+      const outcome = await Promise.race([sent, new Promise((resolve) => setTimeout(resolve, 20))]);
+      if (outcome instanceof Error) return { refusal: outcome, accepted: accepted.slice(0, -1) };
+    }
+    return { refusal: undefined, accepted };
+  };
+
+  describe(`${name} limits what waits for a server that does not read`, () => {
+    test("rejects requests above 16 MiB at once, sends the others and cancellations later, and works afterwards", async () => {
+      const { server, transport, taken } = await begin({});
+      server.hold();
+      const { refusal, accepted } = await fill(transport);
+      expect(refusal).toMatchObject({ code: "SERVER_BUSY", details: { wasSent: false } });
+      // The buffers of the system may hold one or two more.
+      expect(accepted.length).toBeGreaterThanOrEqual(4);
+      expect(accepted.length).toBeLessThanOrEqual(10);
+      const cancelled = { jsonrpc: "2.0" as const, method: "notifications/cancelled", params: { requestId: 0 } };
+      const notified = transport.send(cancelled);
+
+      server.release();
+      expect(new Set(await Promise.all(accepted))).toEqual(new Set(["written"]));
+      await notified;
+      await transport.send(requestOf(100, 1));
+      await vi.waitFor(() => expect(taken).toHaveLength(accepted.length + 2), waiting);
+      expect(taken.at(-2)).toEqual(cancelled);
+      expect(transport.failure).toBeUndefined();
+    }, 60_000);
+
+    test("fails with the reason if the server does not continue to read, so that it is started or connected again", async () => {
+      const { server, transport } = await begin({ stallMs: 500 });
+      let isClosed = false;
+      transport.onclose = () => {
+        isClosed = true;
+      };
+      server.hold();
+      const accepted: Promise<unknown>[] = [];
+      // The buffers of the system may still take one or two requests after the first rejection.
+      await vi.waitFor(
+        async () => {
+          accepted.push(...(await fill(transport)).accepted);
+          expect(isClosed).toBe(true);
+        },
+        { timeout: 50_000, interval: 20 },
+      );
+      expect(transport.failure).toMatchObject({
+        code: "CONNECTION_LOST",
+        message: expect.stringMatching(/did not read its (standard )?input for 0\.5 s/),
+      });
+      const lost = (await Promise.all(accepted)).filter((outcome) => outcome !== "written");
+      expect(lost.length).toBeGreaterThan(0);
+      for (const failure of lost) expect(failure).toMatchObject({ code: "CONNECTION_LOST" });
+    }, 60_000);
+  });
+}

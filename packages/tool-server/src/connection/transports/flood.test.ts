@@ -6,7 +6,12 @@ import type { WebSocket } from "ws";
 import { type HostileHandler, startHostileServer } from "../../http/hostile-http-server.test.helper.js";
 import { waiting } from "../../waiting.test.helper.js";
 import { createLineReader } from "../rpc/lines.js";
-import { describeFloodContract, type FloodServer } from "./flood-contract.test.helper.js";
+import {
+  describeFloodContract,
+  describeUnreadContract,
+  type FloodServer,
+  type OpenFlood,
+} from "./flood-contract.test.helper.js";
 import { createSseTransport } from "./sse-transport.js";
 import { createStdioTransport } from "./stdio-transport.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
@@ -22,7 +27,7 @@ const pipes = `
   socket.on("error", () => process.exit(1));
 `;
 
-describeFloodContract("stdio", async (context, take) => {
+const openStdio: OpenFlood = async (context, take) => {
   let peer: Socket | undefined;
   const server = createServer((socket) => {
     peer = socket;
@@ -48,9 +53,11 @@ describeFloodContract("stdio", async (context, take) => {
     hold: () => void peer?.pause(),
     release: () => void peer?.resume(),
   };
-});
+};
+describeFloodContract("stdio", openStdio);
+describeUnreadContract("stdio", openStdio);
 
-describeFloodContract("WebSocket", async (context, take) => {
+const openWebSocket: OpenFlood = async (context, take) => {
   let peer: WebSocket | undefined;
   const { url } = await serveWebSockets((socket) => {
     peer = socket.on("message", (data) => take(JSON.parse(String(data))));
@@ -61,7 +68,9 @@ describeFloodContract("WebSocket", async (context, take) => {
     hold: () => peer?.pause(),
     release: () => peer?.resume(),
   };
-});
+};
+describeFloodContract("WebSocket", openWebSocket);
+describeUnreadContract("WebSocket", openWebSocket);
 
 /** A server whose posts are handled by `take`, and delayed at times. */
 async function servePosts(

@@ -18,6 +18,7 @@ import { createLineWriter, type LineWriter } from "./stdio-writer.js";
 import { createStrayOutput } from "./stray-output.js";
 import type { ToolTransport, TransportContext } from "./transport.js";
 import { connectionOver, createTransportLife, deliver } from "./transport-life.js";
+import { createWriteBacklog } from "./write-backlog.js";
 
 export interface StdioContext extends TransportContext {
   /** The program: a path, or a name that is searched in PATH. It is not parsed by a shell. */
@@ -65,7 +66,7 @@ const strayAdvice = "A server writes its log to standard error.";
  * resolves when the message is written. `close` ends the child and all processes that it started: it closes stdin, then sends TERM,
  * then KILL.
  *
- * It fails with CHILD_EXITED; with CONNECTION_LOST if the child closed a pipe and still runs; with MESSAGE_TOO_LARGE, unless the line is
+ * It fails with CHILD_EXITED; with CONNECTION_LOST if the child closed a pipe or does not read, and still runs; with MESSAGE_TOO_LARGE, unless the line is
  * the response to a request, which then fails alone; and with NOT_A_TOOL_SERVER for too much output that is not a message.
  */
 export function createStdioTransport(context: StdioContext): StdioTransport {
@@ -76,6 +77,16 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   const replies = createReplyQueue(context, () => {
     const what = `sent requests, but did not read the responses for ${limits.stallMs / 1000} s`;
     giveUp("CONNECTION_LOST", what, "A stdio server has to read its standard input while it writes.");
+  });
+  const backlog = createWriteBacklog({
+    server,
+    clock,
+    stallMs: limits.stallMs,
+    waitingBytes: () => child?.running.stdin?.writableLength ?? 0,
+    onStalled() {
+      const what = `did not read its standard input for ${limits.stallMs / 1000} s`;
+      giveUp("CONNECTION_LOST", what, "Check what the server is doing: it has to read while it handles calls.");
+    },
   });
   let child: Child | undefined;
   let starting: Promise<void> | undefined;
@@ -88,6 +99,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     if (!life.end(failure)) return;
     transport.failure = failure;
     replies.end();
+    backlog.end();
     if (child !== undefined) {
       child.streams.end();
       publish("socket:closed", { subject: child.socketInfo, reason: failure?.message ?? "Closed on this side." });
@@ -154,7 +166,11 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     const { stdin } = running;
     if (stdin === undefined) return undefined;
     const onBroken = (): void => void onBrokenPipe(running, "input");
-    return createLineWriter({ stdin, life, onWritten: sent, onBroken });
+    const onWritten = (lines: number): void => {
+      backlog.written();
+      sent(lines);
+    };
+    return createLineWriter({ stdin, life, onWritten, onBroken });
   };
   /** Reads the output of a child. Resolves when its exit was reported. */
   const follow = (running: RunningProcess): Promise<void> => {
@@ -241,6 +257,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
         life.assertOpen();
         if (child?.writer === undefined) throw new TypeError("The transport has not started yet.");
         const { socketInfo, streams, writer } = child;
+        if ("method" in message) backlog.assertRoom(message);
         const line = JSON.stringify(message);
         const { write } = writer;
         streams.sending(message);

@@ -60,8 +60,8 @@ export interface TransportLimits {
   /** The time limit for connecting, in milliseconds. Default 10,000. */
   readonly connectMs: number;
   /**
-   * How long a server that sends requests may leave a full queue of our responses unread, in milliseconds, before the connection
-   * fails. Default 30,000.
+   * How long a server may leave a full queue unread, of our responses or over a pipe or WebSocket of our requests, in milliseconds,
+   * before the connection fails. Default 30,000.
    */
   readonly stallMs: number;
 }

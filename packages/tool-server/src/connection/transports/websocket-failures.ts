@@ -69,6 +69,12 @@ export function silentServer(context: TransportContext, timeoutMs: number): Tool
   return new ToolServerError("CONNECTION_LOST", { problem, advice: "Check the network, and connect again." });
 }
 
+/** Creates CONNECTION_LOST for a peer that does not read what it is sent. */
+export function unreadMessages(context: TransportContext): ToolServerError {
+  const problem = `${subjectOf(context)} did not read its input for ${context.limits.stallMs / 1000} s.`;
+  return new ToolServerError("CONNECTION_LOST", { problem, advice: "Check what the server is doing." });
+}
+
 /** Creates NOT_A_TOOL_SERVER for data that is not JSON-RPC. */
 export function notTheProtocol(context: TransportContext, what: string): ToolServerError {
   const problem = `${subjectOf(context)} sent ${what} instead of JSON-RPC as text.`;

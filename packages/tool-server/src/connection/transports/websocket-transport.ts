@@ -19,8 +19,10 @@ import {
   notTheProtocol,
   oversizedMessage,
   silentServer,
+  unreadMessages,
 } from "./websocket-failures.js";
 import { subprotocol, upgrade } from "./websocket-upgrade.js";
+import { createWriteBacklog } from "./write-backlog.js";
 
 /** The time without data before a ping, and the time limit for the response, in milliseconds. */
 const [pingIntervalMs, pongTimeoutMs] = [30_000, 10_000];
@@ -45,7 +47,8 @@ const upgradeAdvice = "Check that the URL is a WebSocket endpoint; for an HTTP s
  * with the upgrade request. `start` rejects with SERVER_UNREACHABLE, UNAUTHORIZED, FORBIDDEN, REDIRECT_REFUSED, SERVER_FAILED
  * or NOT_A_TOOL_SERVER. `send` resolves when the message is written.
  *
- * It fails with the error for the server's close code, usually CONNECTION_LOST, and if the server does not respond to a ping.
+ * It fails with the error for the server's close code, usually CONNECTION_LOST, and if the server does not respond to a ping or does not
+ * read.
  */
 export function createWebSocketTransport(context: NetworkContext): ToolTransport {
   const { server, info, report, clock } = context;
@@ -53,6 +56,13 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
   const cancelled = new AbortController();
   const strayOutput = createStrayOutput(context, "the WebSocket", "A tool server sends JSON-RPC and nothing else.");
   const replies = createReplyQueue(context, (failure) => giveUp(failure));
+  const backlog = createWriteBacklog({
+    server,
+    clock,
+    stallMs: context.limits.stallMs,
+    waitingBytes: () => opened?.webSocket.bufferedAmount ?? 0,
+    onStalled: () => giveUp(unreadMessages(context)),
+  });
   let opened: OpenWebSocket | undefined;
   let starting: Promise<void> | undefined;
 
@@ -60,6 +70,7 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
   const end = (failure?: ToolServerError): void => {
     if (!life.end(failure)) return;
     replies.end();
+    backlog.end();
     opened?.keepAlive.stop();
     opened?.streams.end();
     if (opened === undefined) transport.onclose?.();
@@ -163,6 +174,7 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
       life.assertOpen();
       if (opened === undefined) throw new TypeError("The transport has not started yet.");
       const { webSocket, socketInfo, streams } = opened;
+      if ("method" in message) backlog.assertRoom(message);
       const text = JSON.stringify(message);
       streams.sending(message);
       options?.phases?.begin("server", socketInfo);
@@ -172,6 +184,7 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
             // Node reports no error if the socket was destroyed meanwhile; the end of the transport rejects.
             if (life.isOver || socketInfo.socket.destroyed) return;
             if (error == null) {
+              backlog.written();
               streams.sent();
               resolve();
             } else {
