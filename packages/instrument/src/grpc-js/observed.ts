@@ -50,7 +50,8 @@ const severities: Readonly<Record<SeverityName, TraceSeverity>> = {
 
 /**
  * Events that the registry traces itself (creation, closing, state changes with causes, children with refs), and the connections
- * of a server, which would push everything else out of its trace.
+ * of a server, which would push everything else out of its trace. By their sentences: grpc-js passes nothing else than those and a
+ * severity.
  */
 const ignoredEvents =
   /^(?:(?:Channel|Subchannel|Server) created|Shutting down|Connectivity state change to .*|Created subchannel or used existing subchannel|Connection (?:established|dropped) by client .*)$/;

@@ -16,6 +16,10 @@ interface HintRow extends ProviderHint {
 
 const oauth = "in the oauth object of the entry";
 
+/**
+ * By the error_description of OAuth, already redacted and cut to 200 characters: `error` has only the codes of the specification, and a
+ * redirect with an error has no other field.
+ */
 const rows: readonly HintRow[] = [
   {
     pattern: /\bAADSTS(?:9010010|901002)\b/,
