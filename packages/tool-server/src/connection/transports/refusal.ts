@@ -6,15 +6,10 @@ import { type Cause, foundWeight } from "../../causes/cause-table.js";
 import { formatFix } from "../../causes/fixes.js";
 import { explainRefusal } from "../../causes/refusal-causes.js";
 import { describeChallenge } from "../../causes/refusal-evidence.js";
-import { ToolServerError } from "../../errors.js";
+import { ToolServerError, type ToolServerErrorDetails } from "../../errors.js";
 import type { ResponseHeaders } from "../../http/http-client.js";
 import { quotedText } from "../../printable-text.js";
 import type { NetworkContext } from "./transport.js";
-
-/** A request that was refused with 401 or 403. */
-interface RefusedExchange extends Pick<Refusal, "status" | "sent" | "attempt" | "signal"> {
-  readonly received: ResponseHeaders;
-}
 
 /** How many causes an error message contains; the details have them all. */
 const maxCausesInMessage = 3;
@@ -26,20 +21,11 @@ const maxSaid = 500;
  * of the credential. Rejects with the likeliest causes if it failed for good: with the code of the credential, otherwise
  * UNAUTHORIZED or FORBIDDEN.
  */
-async function handleRefusal(context: NetworkContext, request: RefusedExchange): Promise<void> {
+async function handleRefusal(context: NetworkContext, refusal: Refusal): Promise<void> {
   const { server, url, info, credential, secrets, report, clock } = context;
-  const { status, sent, attempt, received, signal } = request;
-  const refusal: Refusal = {
-    status,
-    sent,
-    attempt,
-    challenge: received["www-authenticate"],
-    date: received.date,
-    dpopNonce: received["dpop-nonce"],
-    signal,
-  };
+  const { status, sent, signal } = refusal;
   const decision = await credential.refused(refusal).catch((error: unknown) => {
-    throw credentialFailure(error, context, { signal });
+    throw credentialFailure(error, context, signal);
   });
   if (decision.action === "retry") {
     report(info, "warning", `The server returned ${status}; retrying with new headers from the credential.`);
@@ -78,16 +64,22 @@ interface ObservedCredentialRequest extends CredentialRequest {
 }
 
 /** The headers of the credential, which may have to be obtained first. */
-export async function awaitHeaders(
+export async function awaitHeaders(context: NetworkContext, request: ObservedCredentialRequest): Promise<HeaderFields> {
+  request.phases?.begin("credential", context.info.connection);
+  return obtainHeaders(context, request, { wasSent: false });
+}
+
+/** Obtains the headers, and ends the phase of the credential. `details` are those of an error of the application. */
+async function obtainHeaders(
   context: NetworkContext,
   { phases, ...request }: ObservedCredentialRequest,
+  details?: ToolServerErrorDetails,
 ): Promise<HeaderFields> {
-  phases?.begin("credential", context.info.connection);
   let headers: HeaderFields;
   try {
     headers = await context.credential.headers(request);
   } catch (error) {
-    throw credentialFailure(error, context, { signal: request.signal, wasSent: false });
+    throw credentialFailure(error, context, request.signal, details);
   }
   phases?.end("credential");
   return headers;
@@ -100,7 +92,8 @@ export async function awaitHeaders(
 function credentialFailure(
   error: unknown,
   { server, secrets }: Pick<NetworkContext, "server" | "secrets">,
-  { signal, wasSent }: { readonly signal?: CredentialRequest["signal"]; readonly wasSent?: boolean },
+  signal: CredentialRequest["signal"],
+  details: ToolServerErrorDetails = {},
 ): unknown {
   if (ToolServerError.is(error) || signal?.aborted) return error;
   const said = secrets.redact(error instanceof Error ? error.message : String(error));
@@ -110,8 +103,7 @@ function credentialFailure(
     advice:
       "Check the vault, the sign-in and the client secret that the application passed; `cause` is the original error.",
   };
-  const details = wasSent !== undefined && { details: { wasSent } };
-  return new ToolServerError("CREDENTIAL_UNUSABLE", parts, { cause: error, ...details });
+  return new ToolServerError("CREDENTIAL_UNUSABLE", parts, { cause: error, details });
 }
 
 /** The status and headers of a response. */
@@ -148,13 +140,10 @@ export async function retryRefused<Response extends ResponseHead>(
     response.discard?.();
     phases?.retry(`The server returned ${response.status}.`);
     phases?.begin("credential", context.info.connection);
-    await handleRefusal(context, { status: response.status, sent, attempt, received: response.headers, signal });
-    try {
-      sent = await context.credential.headers(request);
-    } catch (error) {
-      throw credentialFailure(error, context, { signal });
-    }
-    phases?.end("credential");
+    const { "www-authenticate": challenge, date, "dpop-nonce": dpopNonce } = response.headers;
+    const { status } = response;
+    await handleRefusal(context, { status, sent, attempt, challenge, date, dpopNonce, signal });
+    sent = await obtainHeaders(context, request);
     response = await send(sent);
   }
   return response;
