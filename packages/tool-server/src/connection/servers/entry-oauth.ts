@@ -1,7 +1,6 @@
 import type { RequestSettings } from "../../auth/oauth/discovery/known-issuers.js";
 import { createIdentitySession, type IdentitySessionOptions } from "../../auth/oauth/identity/identity-session.js";
 import type { OAuthObserver } from "../../auth/oauth/oauth-step.js";
-import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/oauth-session.js";
 import type { OAuthSessionOptions } from "../../auth/oauth/session/session-options.js";
 import type { SignIn } from "../../auth/oauth/sign-in/sign-in.js";
 import type { MachineGrant } from "../../auth/oauth/tokens/machine-grant.js";
@@ -10,7 +9,7 @@ import type { Clock } from "../../clock.js";
 import type { OAuthSettingsOf } from "../../config/oauth-settings.js";
 import type { ResolvedCommand } from "../../config/substitute-entry.js";
 import type { ConnectionInfo } from "../../connection-info.js";
-import { createOperationTracker, type Reporter } from "../../diagnostics.js";
+import type { Reporter } from "../../diagnostics.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 
@@ -83,12 +82,10 @@ export interface EntryOAuthOptions {
   readonly report: Reporter;
 }
 
-/** Creates the OAuth session of a server. Its events are reported in the trace of the connection. */
-export function createEntryOAuth(options: EntryOAuthOptions): OAuthSession {
-  return createOAuthSession({ ...entryOAuthOptions(options), track: createOperationTracker(options.info) });
-}
-
-/** The options of a server's OAuth session, which also identify its tokens in the vault. */
+/**
+ * The options of a server's OAuth session, which also identify its tokens in the vault. Its events are reported in the trace of the
+ * connection.
+ */
 export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptions {
   const { settings, info, server, url, http, secrets, clock, report } = options;
   const { vault, profile = "default" } = settings;

@@ -1,4 +1,4 @@
-import type { OAuthSession, TokenChange } from "../../auth/oauth/session/oauth-session.js";
+import { createOAuthSession, type OAuthSession, type TokenChange } from "../../auth/oauth/session/oauth-session.js";
 import { type Clock, systemClock } from "../../clock.js";
 import type { Entry } from "../../config/entry.js";
 import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
@@ -13,7 +13,7 @@ import { type ConnectionOptions, createConnection } from "../create-connection.j
 import { defaultLimits, type TransportLimits } from "../transports/transport.js";
 import { createEntryCredential, createSecretReader } from "./entry-credential.js";
 import { createServerSecrets, reportHelperRun, targetOf, tenantOf } from "./entry-info.js";
-import { createEntryOAuth, type OAuthSettings } from "./entry-oauth.js";
+import { entryOAuthOptions, type OAuthSettings } from "./entry-oauth.js";
 import type { SandboxSettings } from "./entry-sandbox.js";
 import { createEntryTransport } from "./entry-transport.js";
 import { createSseFallback } from "./sse-fallback.js";
@@ -97,6 +97,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
           connectMs: limits.connectMs,
           clock,
         });
+  const track = createOperationTracker(info);
   const program = resolved.secretCommands.length === 0 ? "helper" : "command";
   const parts = {
     ...options,
@@ -111,17 +112,20 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
   const oauth =
     options.oauth === undefined || http === undefined || resolved.type === "stdio" || !usesOAuth(entry)
       ? undefined
-      : createEntryOAuth({
-          settings: options.oauth,
-          info,
-          server: entry.name,
-          url: resolved.url,
-          oauth: resolved.oauth,
-          secretReader: (own) => createSecretReader(parts, own),
-          http,
-          secrets,
-          clock,
-          report,
+      : createOAuthSession({
+          ...entryOAuthOptions({
+            settings: options.oauth,
+            info,
+            server: entry.name,
+            url: resolved.url,
+            oauth: resolved.oauth,
+            secretReader: (own) => createSecretReader(parts, own),
+            http,
+            secrets,
+            clock,
+            report,
+          }),
+          track,
         });
   const credential = createEntryCredential({
     ...parts,
@@ -131,7 +135,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
       login: options.oauth?.loginCommand?.(entry.name),
     },
     onRun: (run) => reportHelperRun(report, info, run),
-    track: createOperationTracker(info),
+    track,
   });
   // Bounded, because a server may start any number of sessions.
   const context = { secrets: { add: secrets.rotating().add, redact: secrets.redact }, report, clock, limits };
