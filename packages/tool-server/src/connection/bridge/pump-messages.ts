@@ -1,16 +1,8 @@
 import type { Readable, Writable } from "node:stream";
 import { messageOf, ToolServerError } from "../../errors.js";
-import {
-  cancelledIdOf,
-  type RequestId,
-  type RpcMessage,
-  requestIdOf,
-  responseIdOf,
-  rpcCodes,
-} from "../rpc/json-rpc.js";
+import { type RequestId, rpcCodes } from "../rpc/json-rpc.js";
 import { createLineReader } from "../rpc/lines.js";
 import { parseMessages } from "../rpc/message.js";
-import { isModernRequest } from "../transports/streamable-http-session.js";
 import type { ToolTransport } from "../transports/transport.js";
 import { createRemote } from "./remote.js";
 
@@ -37,12 +29,6 @@ export interface PumpOptions {
 /** How much may be buffered for a client that does not read, in bytes, before reading from it is paused. */
 const maxUnreadBytes = 8 * 1024 * 1024;
 
-/** A client request in flight. */
-interface BridgedRequest {
-  readonly controller: AbortController;
-  readonly isModern: boolean;
-}
-
 /**
  * Forwards messages between a client on pipes and a server behind a transport. Every client request gets a response: from
  * the server, or an error with the reason. Resolves when the client is gone, and destroys `input`. Rejects with
@@ -50,8 +36,6 @@ interface BridgedRequest {
  */
 export async function pumpMessages(options: PumpOptions): Promise<void> {
   const { openTransport, input, output, messageBytes, redact, hint, onProblem } = options;
-  const open = new Map<RequestId, BridgedRequest>();
-  let transport: ToolTransport | undefined;
   let hasReceived = false;
 
   const write = (message: object): void => {
@@ -62,7 +46,6 @@ export async function pumpMessages(options: PumpOptions): Promise<void> {
     output.once("drain", () => input.resume());
   };
   const refuse = (id: RequestId, error: unknown): void => {
-    if (!open.delete(id)) return;
     const isFirstContact = !hasReceived && ToolServerError.is(error, "CONNECTION_LOST");
     const message = redact(isFirstContact ? `${messageOf(error)} ${hint}`.trim() : messageOf(error));
     onProblem(message);
@@ -70,19 +53,12 @@ export async function pumpMessages(options: PumpOptions): Promise<void> {
     options.onRefused?.();
   };
   const remote = createRemote({
-    openTransport() {
-      transport = openTransport();
-      return transport;
-    },
+    openTransport,
     onMessage(message) {
       hasReceived = true;
-      const id = responseIdOf(message);
-      if (id !== undefined) open.delete(id);
       write(message);
     },
-    onLost(requests, failure) {
-      for (const id of requests) refuse(id, failure);
-    },
+    onFailed: refuse,
     onProblem,
     isEager: options.isReplaceable,
     onReopened() {
@@ -94,30 +70,6 @@ export async function pumpMessages(options: PumpOptions): Promise<void> {
   });
   options.onStarted?.(remote.reopen);
 
-  const cancel = (id: RequestId, message: RpcMessage): void => {
-    const request = open.get(id);
-    open.delete(id);
-    request?.controller.abort();
-    // If each request has its own stream, the newer era cancels it by closing the stream; the older era sends a message.
-    if (transport?.hasPerRequestStream !== true || request?.isModern !== true) notify(message);
-  };
-  const notify = (message: RpcMessage): void => {
-    remote.send(message).catch((error: unknown) => onProblem(messageOf(error)));
-  };
-  const forward = (message: RpcMessage): void => {
-    const cancelled = cancelledIdOf(message);
-    const id = requestIdOf(message);
-    if (cancelled !== undefined) {
-      cancel(cancelled, message);
-    } else if (id === undefined) {
-      notify(message);
-    } else {
-      const controller = new AbortController();
-      open.set(id, { controller, isModern: isModernRequest(message) });
-      remote.send(message, controller.signal).catch((error: unknown) => refuse(id, error));
-    }
-  };
-
   try {
     await new Promise<void>((resolve, reject) => {
       const reader = createLineReader(
@@ -126,7 +78,7 @@ export async function pumpMessages(options: PumpOptions): Promise<void> {
           const messages = parseMessages(line);
           if (messages === undefined)
             write({ jsonrpc: "2.0", id: null, error: { code: rpcCodes.parseError, message: notJson } });
-          for (const message of messages ?? []) forward(message);
+          for (const message of messages ?? []) void remote.send(message);
         },
         () => reject(tooLarge(messageBytes)),
       );
@@ -140,9 +92,8 @@ export async function pumpMessages(options: PumpOptions): Promise<void> {
       output.on("error", () => resolve());
     });
   } finally {
-    // The client is gone, so no response is needed.
-    open.clear();
     input.destroy();
+    // The client is gone, so no response is needed.
     await remote.close();
   }
 }

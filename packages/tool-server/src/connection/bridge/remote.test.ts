@@ -30,7 +30,7 @@ async function setUp(first: ToolServer): Promise<Setting> {
       return link.openTransport();
     },
     onMessage: () => {},
-    onLost: () => {},
+    onFailed: () => {},
     onProblem: () => {},
     isEager: true,
     onReopened: () => {

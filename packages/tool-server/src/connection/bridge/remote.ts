@@ -1,16 +1,25 @@
 import { createBackOff } from "../../back-off.js";
+import { Canceller } from "../../cancellation.js";
 import { systemClock } from "../../clock.js";
-import { ToolServerError } from "../../errors.js";
+import { messageOf, ToolServerError } from "../../errors.js";
 import { isRepeatable } from "../connection-failures.js";
-import { type RequestId, type RpcMessage, type RpcRequest, requestIdOf, responseIdOf } from "../rpc/json-rpc.js";
+import {
+  cancelledIdOf,
+  type RequestId,
+  type RpcMessage,
+  type RpcRequest,
+  requestIdOf,
+  responseIdOf,
+} from "../rpc/json-rpc.js";
+import { isModernRequest } from "../transports/streamable-http-session.js";
 import type { ToolTransport } from "../transports/transport.js";
 
 export interface RemoteOptions {
   /** A new transport to the server, not yet started. */
   readonly openTransport: () => ToolTransport;
   readonly onMessage: (message: RpcMessage) => void;
-  /** These requests will get no response. */
-  readonly onLost: (requests: Iterable<RequestId>, failure: Error) => void;
+  /** A request gets no response. Called once at most, and not after its response, its cancellation or `close`. */
+  readonly onFailed: (id: RequestId, error: unknown) => void;
   /** Reports a problem that concerns no request. */
   readonly onProblem: (text: string) => void;
   /**
@@ -24,8 +33,8 @@ export interface RemoteOptions {
 
 /** The remote server, over one transport after the other. */
 export interface Remote {
-  /** Forwards a client message, over a new transport if none is open. Rejects with a ToolServerError. */
-  send(message: RpcMessage, signal?: AbortSignal): Promise<void>;
+  /** Forwards a client message, over a new transport if none is open. Never rejects: failures are reported. */
+  send(message: RpcMessage): Promise<void>;
   /** Opens another transport now. Requests in flight finish on the previous one. */
   reopen(): void;
   close(): Promise<void>;
@@ -34,14 +43,20 @@ export interface Remote {
 /** A transport and its state. */
 interface Link {
   readonly transport: ToolTransport;
-  /** The client's requests without a response. */
-  readonly open: Set<RequestId>;
   /** Receives the response to the repeated handshake. */
   onHandshake: ((response: RpcMessage) => void) | undefined;
   /** Resolves when it has ended. */
   readonly over: Promise<ToolServerError>;
   /** Whether another one has replaced it: it ends with its last request. */
   isRetired: boolean;
+}
+
+/** A client request without a response. */
+interface OpenRequest {
+  readonly canceller: Canceller;
+  readonly isModern: boolean;
+  /** Where it was sent; undefined while no transport is open for it. */
+  link: Link | undefined;
 }
 
 /** The handshake of a client of the older era. */
@@ -63,8 +78,9 @@ const ownId = "wirescope-bridge-handshake";
  * else, such as its subscriptions.
  */
 export function createRemote(options: RemoteOptions): Remote {
-  const { openTransport, onMessage, onLost, onProblem, onReopened, isEager = false } = options;
+  const { openTransport, onMessage, onFailed, onProblem, onReopened, isEager = false } = options;
   const links = new Set<Link>();
+  const requests = new Map<RequestId, OpenRequest>();
   const backOff = createBackOff(reopening, systemClock);
   let cancelReopening = (): void => {};
   /** The current link, or the one that is being opened. */
@@ -80,7 +96,7 @@ export function createRemote(options: RemoteOptions): Remote {
       return;
     }
     if (id !== undefined) {
-      link.open.delete(id);
+      requests.delete(id);
       if (id === handshake?.request.id) adoptVersion(message, link.transport);
       endIfDone(link);
     }
@@ -93,8 +109,25 @@ export function createRemote(options: RemoteOptions): Remote {
     live = undefined;
     current = undefined;
   };
-  const endIfDone = ({ isRetired, open, transport }: Link): void => {
-    if (isRetired && open.size === 0) void transport.close();
+  const requestsOf = (link: Link): RequestId[] =>
+    [...requests].flatMap(([id, request]) => (request.link === link ? [id] : []));
+  const endIfDone = (link: Link): void => {
+    if (link.isRetired && requestsOf(link).length === 0) void link.transport.close();
+  };
+  const fail = (id: RequestId, error: unknown): void => {
+    if (requests.delete(id)) onFailed(id, error);
+  };
+  /** Cancels a request. Returns whether the server has to be notified. */
+  const cancel = (id: RequestId): boolean => {
+    const request = requests.get(id);
+    if (request === undefined) return true;
+    const { canceller, isModern, link } = request;
+    requests.delete(id);
+    canceller.cancel();
+    if (link === undefined) return false;
+    endIfDone(link);
+    // If each request has its own stream, the newer era cancels it by closing the stream; the older era sends a message.
+    return !(isModern && link.transport.hasPerRequestStream === true);
   };
   const createLink = (): Link => {
     const transport = openTransport();
@@ -104,17 +137,16 @@ export function createRemote(options: RemoteOptions): Remote {
         const wasLive = live === link;
         retire(link);
         links.delete(link);
-        onLost([...link.open], failure);
+        for (const id of requestsOf(link)) fail(id, failure);
         resolve(failure);
         if (wasLive) reopenLater();
       };
     });
-    const link: Link = { transport, open: new Set(), onHandshake: undefined, over, isRetired: false };
+    const link: Link = { transport, onHandshake: undefined, over, isRetired: false };
     transport.onmessage = (message) => receive(link, message);
     transport.onerror = (error) => onProblem(error.message);
     transport.onrequestfailed = (id, error) => {
-      link.open.delete(id);
-      onLost([id], error);
+      fail(id, error);
       endIfDone(link);
     };
     links.add(link);
@@ -150,30 +182,47 @@ export function createRemote(options: RemoteOptions): Remote {
     return current;
   };
 
-  return {
-    async send(message, signal) {
-      handshake = handshakeAfter(handshake, message);
-      const id = requestIdOf(message);
-      for (let isRepeated = false; ; isRepeated = true) {
-        const link = await ensure();
-        signal?.throwIfAborted();
-        if (id !== undefined) link.open.add(id);
-        try {
-          await link.transport.send(message, signal === undefined ? {} : { requestSignal: signal });
-          return;
-        } catch (error) {
-          if (id !== undefined) link.open.delete(id);
-          const failure = ToolServerError.is(error) ? error : undefined;
-          if (failure?.code === "SESSION_LOST" || failure?.code === "SERVER_UNREACHABLE") retire(link);
-          endIfDone(link);
-          const method = "method" in message ? message.method : "";
-          // During a handshake only its first message can be repeated.
-          const canBegin = handshake?.done !== undefined || handshake === undefined || message === handshake.request;
-          if (!isRepeated && canBegin && failure !== undefined && isRepeatable(failure, method)) continue;
-          if (link.isRetired) reopenLater();
-          throw error;
-        }
+  /** Sends a message, and repeats it once if that is safe. Rejects with a ToolServerError. */
+  const forward = async (message: RpcMessage, request: OpenRequest | undefined): Promise<void> => {
+    for (let isRepeated = false; ; isRepeated = true) {
+      const link = await ensure();
+      request?.canceller.throwIfAborted();
+      if (request !== undefined) request.link = link;
+      try {
+        await link.transport.send(message, { requestSignal: request?.canceller });
+        return;
+      } catch (error) {
+        if (request !== undefined) request.link = undefined;
+        const failure = ToolServerError.is(error) ? error : undefined;
+        if (failure?.code === "SESSION_LOST" || failure?.code === "SERVER_UNREACHABLE") retire(link);
+        endIfDone(link);
+        const method = "method" in message ? message.method : "";
+        // During a handshake only its first message can be repeated.
+        const canBegin = handshake?.done !== undefined || handshake === undefined || message === handshake.request;
+        if (!isRepeated && canBegin && failure !== undefined && isRepeatable(failure, method)) continue;
+        if (link.isRetired) reopenLater();
+        throw error;
       }
+    }
+  };
+
+  return {
+    async send(message) {
+      handshake = handshakeAfter(handshake, message);
+      const cancelledId = cancelledIdOf(message);
+      if (cancelledId !== undefined && !cancel(cancelledId)) return;
+      const id = requestIdOf(message);
+      if (id === undefined) {
+        await forward(message, undefined).catch((error: unknown) => onProblem(messageOf(error)));
+        return;
+      }
+      const request: OpenRequest = {
+        canceller: new Canceller(),
+        isModern: isModernRequest(message),
+        link: undefined,
+      };
+      requests.set(id, request);
+      await forward(message, request).catch((error: unknown) => fail(id, error));
     },
     reopen() {
       if (live === undefined || isClosed) return;
@@ -184,6 +233,7 @@ export function createRemote(options: RemoteOptions): Remote {
     },
     async close() {
       isClosed = true;
+      requests.clear();
       cancelReopening();
       await Promise.all([...links].map(({ transport }) => transport.close()));
     },
