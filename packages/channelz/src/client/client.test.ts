@@ -7,6 +7,7 @@ import { type Channelz, GetServersResponseSchema, ServerSchema } from "../gen/rp
 import { channelzService } from "../schema.js";
 import { createChannelzClient } from "./client.js";
 import { createPackageFinder } from "./find-package.js";
+import { ForeignResponse } from "./foreign-response.js";
 import { peerError } from "./peer-error.js";
 
 type Handlers = Partial<ServiceImpl<typeof Channelz>>;
@@ -209,6 +210,23 @@ describe("package detection", () => {
     const finder = createPackageFinder(async () => {
       count += 1;
       throw new ConnectError(message, Code.Unknown);
+    }, undefined);
+    const reason = await finder.find().catch((error: unknown) => error);
+    expect(peerError(reason, { method: "GetServers" }).code).toBe(code);
+    expect(count).toBe(probes);
+  });
+
+  test.each([
+    [200, "PEER_WITHOUT_CHANNELZ", 2],
+    [418, "PEER_WITHOUT_CHANNELZ", 2],
+    [302, "PEER_FAILED", 1],
+    [505, "PEER_FAILED", 1],
+  ])("reports a web server by the status %i of our transport as %s, after %i probes", async (status, code, probes) => {
+    let count = 0;
+    const finder = createPackageFinder(async () => {
+      count += 1;
+      const cause = new ForeignResponse(status, "in other words");
+      throw new ConnectError(cause.message, Code.Unknown, undefined, undefined, cause);
     }, undefined);
     const reason = await finder.find().catch((error: unknown) => error);
     expect(peerError(reason, { method: "GetServers" }).code).toBe(code);

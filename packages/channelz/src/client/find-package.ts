@@ -1,6 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type ChannelzPackage, channelzPackages } from "../channelz-package.js";
 import { ChannelzError } from "../errors.js";
+import { isForeignRefusal } from "./foreign-response.js";
 import { channelzAdvice } from "./peer-error.js";
 
 /** Detects once under which package a peer serves Channelz. */
@@ -64,9 +65,6 @@ export function createPackageFinder(
   };
 }
 
-/** A web server without gRPC responds with an HTTP error or a page. Connect reports both as UNKNOWN, without a code to test. */
 function isNotServed(reason: unknown): boolean {
-  if (!(reason instanceof ConnectError)) return false;
-  if (reason.code === Code.Unimplemented) return true;
-  return reason.code === Code.Unknown && /^(HTTP 4\d\d$|unsupported content type)/.test(reason.rawMessage);
+  return reason instanceof ConnectError && (reason.code === Code.Unimplemented || isForeignRefusal(reason));
 }

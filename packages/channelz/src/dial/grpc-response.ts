@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { ForeignResponse } from "../client/foreign-response.js";
 
 /** Headers or trailers as node:http2 returns them; `:status` is a number. */
 export type HeaderBlock = Readonly<Record<string, string | readonly string[] | number | undefined>>;
@@ -64,7 +65,7 @@ function foreignResponse(headers: HeaderBlock): ConnectError {
     const type = String(headers["content-type"] ?? "(none)");
     return type.startsWith("application/grpc")
       ? new ConnectError("the response ended without a status", Code.Internal)
-      : new ConnectError(`unsupported content type ${type}`, Code.Unknown);
+      : foreignError(`unsupported content type ${type}`, Code.Unknown, status);
   }
   const codes: Readonly<Record<number, Code>> = {
     400: Code.Internal,
@@ -76,5 +77,9 @@ function foreignResponse(headers: HeaderBlock): ConnectError {
     503: Code.Unavailable,
     504: Code.Unavailable,
   };
-  return new ConnectError(`HTTP ${status}`, codes[status] ?? Code.Unknown);
+  return foreignError(`HTTP ${status}`, codes[status] ?? Code.Unknown, status);
+}
+
+function foreignError(message: string, code: Code, status: number): ConnectError {
+  return new ConnectError(message, code, undefined, undefined, new ForeignResponse(status, message));
 }

@@ -142,18 +142,32 @@ function codeOf(error: Error | undefined): unknown {
   return error !== undefined && "code" in error ? error.code : undefined;
 }
 
+/**
+ * The messages of OTLP exporters, whose version is pinned, for failures that have no code: a time limit, and a status that was retried, of
+ * which the exporter does not keep which one it was.
+ */
+const exporterMessages: ReadonlyMap<string, "timeout" | "overloaded"> = new Map([
+  ["Request timed out", "timeout"],
+  ["Export failed with retryable status", "overloaded"],
+] as const);
+
 /** Not the collector's own message, which may repeat what was sent to it. */
 function reasonOf(error: Error | undefined): string {
   const code = codeOf(error);
   if (typeof code === "number") return `it responded ${code}.`;
   if (typeof code === "string" && /^[A-Z0-9_]+$/.test(code)) return `${code}.`;
-  if (isOverloaded(error)) return "it is overloaded or unavailable (429, 502, 503 or 504).";
-  return error?.message === "Request timed out" ? "it did not respond in time." : "the export failed.";
+  switch (exporterFailure(error)) {
+    case "overloaded":
+      return "it is overloaded or unavailable (429, 502, 503 or 504).";
+    case "timeout":
+      return "it did not respond in time.";
+    default:
+      return "the export failed.";
+  }
 }
 
-/** The exporter does not say which of these statuses it was. */
-function isOverloaded(error: Error | undefined): boolean {
-  return error?.message === "Export failed with retryable status";
+function exporterFailure(error: Error | undefined): "timeout" | "overloaded" | undefined {
+  return exporterMessages.get(error?.message ?? "");
 }
 
 function adviceFor(error: Error | undefined): string {
@@ -162,7 +176,7 @@ function adviceFor(error: Error | undefined): string {
   if (code === 404) return "Check the path of OTEL_EXPORTER_OTLP_ENDPOINT.";
   if (typeof code === "number" && code >= 300 && code < 400)
     return "Redirects are not followed: set OTEL_EXPORTER_OTLP_ENDPOINT to the address that it redirects to.";
-  if (typeof code === "number" || isOverloaded(error)) return "See the log of the collector.";
+  if (typeof code === "number" || exporterFailure(error) === "overloaded") return "See the log of the collector.";
   if (typeof code === "string" && /SELF_SIGNED|^UNABLE_TO_|^CERT_UNTRUSTED/.test(code))
     return "Its certificate is not signed by a known CA: set OTEL_EXPORTER_OTLP_CERTIFICATE to the file of the CA certificate (PEM).";
   return "Start the collector, fix OTEL_EXPORTER_OTLP_ENDPOINT, or set OTEL_SDK_DISABLED=true.";
