@@ -67,7 +67,7 @@ test.each([
   'for (const line of description.split("\\n")) print(line);',
   "if (codes.includes(error.code)) return;",
   "const events = object.message.data.trace.events.filter(isRecent);",
-])("accepts %j", (code) => {
+])("finds no decision by text in %j", (code) => {
   expect(findProse("a.ts", code)).toEqual([]);
 });
 
