@@ -29,7 +29,7 @@ import { failureToMessage, serverToMessage } from "./messages/server-message.js"
 import { signOutToMessage } from "./messages/sign-in-message.js";
 import { createServerHistory } from "./server-history.js";
 import { returnAddress, signInStream } from "./sign-in-stream.js";
-import { createChanges, type ServersState, watchServers } from "./watch-servers.js";
+import { type ChangesPace, createChanges, type ServersState, watchServers } from "./watch-servers.js";
 
 /** The administration service of a gateway. */
 export interface Admin {
@@ -61,6 +61,7 @@ export interface AdminOptions {
 }
 
 const maxWatchers = 64;
+const watchPace: ChangesPace = { collectMs: 25, sweepMs: 2000 };
 
 /** Fields that are not redacted, because the user needs their exact value. */
 const unredactedFields: ReadonlySet<string> = new Set(["url", "completeUrl", "userCode", "redirectUri", "signInId"]);
@@ -69,7 +70,7 @@ export function createAdmin(options: AdminOptions): Admin {
   const { servers, secrets, info, signIns } = options;
   const redact = (text: string): string => secrets.redact(text);
   const stopping = new AbortController();
-  const changes = createChanges(options.events);
+  const changes = createChanges(options.events, watchPace);
   const diagnoses = createDiagnoses();
 
   /** The configuration that a server is used from, or else one that disables it. */

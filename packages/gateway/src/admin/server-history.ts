@@ -1,7 +1,7 @@
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { GatewayEvents } from "../events.js";
 import { type Server, ServerSchema } from "../gen/wirescope/v1/admin_pb.js";
-import { subscribeToServers } from "./watch-servers.js";
+import { type ChangesPace, createChanges } from "./watch-servers.js";
 
 /** The states of the servers in the last 15 minutes. */
 export interface ServerHistory {
@@ -28,10 +28,7 @@ interface Moment {
   readonly newBytes: number;
 }
 
-/** Milliseconds in which changes are collected: a server that connects changes several times. */
-const collectMs = 100;
-/** Milliseconds until a change without an event is noticed, such as a token that was refreshed. */
-const sweepMs = 10_000;
+const pace: ChangesPace = { collectMs: 100, sweepMs: 10_000 };
 /** The memory of a moment in addition to its bytes. */
 const momentBytes = 500;
 
@@ -40,11 +37,8 @@ export function createServerHistory(options: ServerHistoryOptions): ServerHistor
   const { read, events, now, maxAgeMs = 15 * 60_000, maxBytes = 4 * 2 ** 20 } = options;
   let moments: Moment[] = [];
   let bytes = 0;
-  let timer: NodeJS.Timeout | undefined;
 
   const record = (): void => {
-    clearTimeout(timer);
-    timer = undefined;
     const before = moments.at(-1)?.servers;
     let newBytes = momentBytes;
     let isSame = before !== undefined;
@@ -68,11 +62,7 @@ export function createServerHistory(options: ServerHistoryOptions): ServerHistor
       moments = moments.slice(1);
     }
   };
-  const recordSoon = (): void => {
-    timer ??= setTimeout(record, collectMs).unref();
-  };
-  const unsubscribe = subscribeToServers(events, recordSoon);
-  const sweep = setInterval(record, sweepMs).unref();
+  const close = createChanges(events, pace).watch(record);
   record();
 
   return {
@@ -83,10 +73,6 @@ export function createServerHistory(options: ServerHistoryOptions): ServerHistor
         timeMs: found?.timeMs ?? now(),
       };
     },
-    close() {
-      unsubscribe();
-      clearInterval(sweep);
-      clearTimeout(timer);
-    },
+    close,
   };
 }

@@ -46,17 +46,19 @@ function textOf(server: Server): string {
 export interface Changes {
   /** Notifies watchers soon. Costs almost nothing without watchers. */
   notifySoon(): void;
-  /** Calls the listener after a possible change, at least every two seconds. Returns an unsubscribe function. */
+  /** Calls the listener after a possible change. Returns an unsubscribe function. */
   watch(listener: () => void): () => void;
   readonly watchers: number;
 }
 
-/** Milliseconds in which changes are collected: a server that connects changes several times. */
-const collectMs = 25;
-/** Milliseconds until a change without an event is noticed, such as a token that another process refreshed. */
-const sweepMs = 2000;
+export interface ChangesPace {
+  /** Milliseconds in which changes are collected: a server that connects changes several times. */
+  readonly collectMs: number;
+  /** Milliseconds until a change without an event is noticed, such as a token that another process refreshed. */
+  readonly sweepMs: number;
+}
 
-export function createChanges(events: Pick<GatewayEvents, "subscribe">): Changes {
+export function createChanges(events: Pick<GatewayEvents, "subscribe">, { collectMs, sweepMs }: ChangesPace): Changes {
   const listeners = new Set<() => void>();
   let timer: NodeJS.Timeout | undefined;
   let stop = (): void => {};
@@ -67,11 +69,18 @@ export function createChanges(events: Pick<GatewayEvents, "subscribe">): Changes
     for (const listener of [...listeners]) listener();
   };
   const notifySoon = (): void => {
-    if (listeners.size > 0) timer ??= setTimeout(notify, collectMs);
+    if (listeners.size > 0) timer ??= setTimeout(notify, collectMs).unref();
   };
   const start = (): void => {
-    const sweep = setInterval(notify, sweepMs);
-    const unsubscribe = subscribeToServers(events, notifySoon);
+    const sweep = setInterval(notify, sweepMs).unref();
+    // The events that may change the message of a server.
+    const unsubscribe = events.subscribe({
+      "server-state": notifySoon,
+      reloaded: notifySoon,
+      "list-changed": notifySoon,
+      omitted: notifySoon,
+      "sign-in-changed": notifySoon,
+    });
     stop = () => {
       clearInterval(sweep);
       clearTimeout(timer);
@@ -93,15 +102,4 @@ export function createChanges(events: Pick<GatewayEvents, "subscribe">): Changes
       return listeners.size;
     },
   };
-}
-
-/** Calls the listener after each event that may change the message of a server. Returns an unsubscribe function. */
-export function subscribeToServers(events: Pick<GatewayEvents, "subscribe">, listener: () => void): () => void {
-  return events.subscribe({
-    "server-state": listener,
-    reloaded: listener,
-    "list-changed": listener,
-    omitted: listener,
-    "sign-in-changed": listener,
-  });
 }
