@@ -84,8 +84,10 @@ export function createMergedServer({
     "tools/call": (call) => callTool(servers(), routes, call, callOptions),
     "prompts/list": onePage((call) => listPrompts(servers(), call)),
     "prompts/get": (call) => getPrompt(servers(), routes, call),
-    "resources/list": onePage(async (call) => ({ resources: [...(await routes.list(call)), statusResource] })),
-    "resources/templates/list": onePage(async (call) => ({ resourceTemplates: await routes.listTemplates(call) })),
+    "resources/list": onePage(async (call) => ({
+      resources: [...(await routes.list("resources", call)), statusResource],
+    })),
+    "resources/templates/list": onePage(async (call) => ({ resourceTemplates: await routes.list("templates", call) })),
     "resources/read": async (call) =>
       call.params.uri === statusUri ? readStatus(servers()) : readResource(routes, call),
     "resources/directory/read": (call) => readDirectory(routes, call),

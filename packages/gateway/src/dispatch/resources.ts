@@ -71,9 +71,8 @@ export interface ResourceRoutes {
    * other links, because they may be in no list.
    */
   rewriteLinks(server: GatewayServer, content: readonly unknown[]): readonly unknown[];
-  /** The resources of all servers, each with a URI that identifies its server. */
-  list(call: Pick<ClientCall, "capabilities">): Promise<readonly RpcObject[]>;
-  listTemplates(call: Pick<ClientCall, "capabilities">): Promise<readonly RpcObject[]>;
+  /** The resources or templates of all servers, each with a URI that identifies its server. */
+  list(kind: "resources" | "templates", call: Pick<ClientCall, "capabilities">): Promise<readonly RpcObject[]>;
   /** The URI of an app or a skill for clients: it identifies the server if another has the same URI. */
   uriFor(server: GatewayServer, uri: string): string;
 }
@@ -94,10 +93,7 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
     return found[0] ?? servers().find(({ name }) => name === source);
   };
 
-  const listAll = async (
-    kind: "resources" | "templates",
-    { capabilities }: Pick<ClientCall, "capabilities">,
-  ): Promise<RpcObject[]> => {
+  const list: ResourceRoutes["list"] = async (kind, { capabilities }) => {
     const all = servers();
     await loadOwners(all);
     const field = kind === "resources" ? "uri" : "uriTemplate";
@@ -147,8 +143,7 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
         return uri;
       });
     },
-    list: (call) => listAll("resources", call),
-    listTemplates: (call) => listAll("templates", call),
+    list,
     uriFor: owners.uriFor,
   };
 }

@@ -73,10 +73,6 @@ export interface CreatePageOptions extends PageOptions {
 
 export function createPage({ access, assets: folder, plainPages, info, isSecure }: CreatePageOptions): Page {
   let reading: Promise<Assets> | undefined;
-  const readOnce = (): Promise<Assets> => {
-    reading ??= readAssets(folder);
-    return reading;
-  };
 
   const sessionOf: Page["sessionOf"] = ({ cookie, key }) => {
     const session = access.find(cookie, key);
@@ -163,7 +159,8 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
       const headers = { ...appHeaders, "content-type": "text/javascript; charset=utf-8", "cache-control": "no-cache" };
       return void response.writeHead(200, headers).end(ticketScript);
     }
-    const assets = await readOnce();
+    reading ??= readAssets(folder);
+    const assets = await reading;
     const hasApp = assets.size > 0;
     if (path === "/" && /[?&]ticket=/.test(request.url ?? "")) {
       return redeemTicket(request, response, { access, isSecure, kind: info().kind, hasApp });
