@@ -30,8 +30,8 @@ export interface ObservedRequest {
 export interface RequestObserver {
   /** The trace context for the server, instead of the client's. */
   readonly fields?: TraceFields | undefined;
-  /** It is sent, for the first time or again. */
-  sent(): void;
+  /** It is about to be sent, for the first time or again. */
+  attempted(): void;
   succeeded(result: RpcObject): void;
   failed(error: unknown): void;
 }
@@ -76,8 +76,8 @@ export function joinObservers(
       if (found.length === 0) return undefined;
       return {
         fields: found.find(({ fields }) => fields !== undefined)?.fields,
-        sent() {
-          for (const one of found) guarded(() => one.sent());
+        attempted() {
+          for (const one of found) guarded(() => one.attempted());
         },
         succeeded(result) {
           for (const one of found) guarded(() => one.succeeded(result));

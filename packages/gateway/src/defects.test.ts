@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { connect as connectHttp2, createServer as createHttp2Server, type Http2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
-import type { Connection } from "@wirescope/tool-server";
+import type { Connection, ForwardedRequest, ServerDescription } from "@wirescope/tool-server";
 import type { SignInRequest } from "@wirescope/tool-server/auth";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type CallObserver, joinObservers } from "./call-observer.js";
@@ -14,7 +14,7 @@ import { beginSharedSignIn, cannotBeShown } from "./dispatch/shared-sign-in.js";
 import type { EndpointParts } from "./endpoint/endpoint-parts.js";
 import { createEventStreams } from "./endpoint/event-streams.js";
 import type { EndpointResponse } from "./endpoint/http-exchange.js";
-import { createHttpOutlet } from "./endpoint/http-outlet.js";
+import { HttpOutlet } from "./endpoint/http-outlet.js";
 import { createMcpEndpoint } from "./endpoint/mcp-endpoint.js";
 import { serveStdio } from "./endpoint/serve-stdio.js";
 import { createTurnQueue, type TurnQueue } from "./endpoint/turn-queue.js";
@@ -156,8 +156,8 @@ test.for([
     const call = callOf();
     Object.defineProperty(call, "era", { value: "legacy" });
     const connection = {
-      send: vi.fn(async (_: ClientCall, { paramsFor }: { paramsFor: (server: { era: string }) => unknown }) => {
-        paramsFor({ era: "modern" });
+      send: vi.fn(async (_: ClientCall, { onAttempt }: ForwardedRequest) => {
+        onAttempt?.({ era: "modern" } as ServerDescription);
         return { resultType: "input_required" };
       }),
     };
@@ -194,7 +194,7 @@ test("sends nothing more to an HTTP/2 client that has reset its request", async 
   const stream = client.request({ ":method": "POST" });
   stream.on("error", () => {});
   const [, response] = (await once(server, "request")) as [unknown, EndpointResponse];
-  const outlet = createHttpOutlet(response, streams);
+  const outlet = new HttpOutlet(response, streams);
   expect(outlet.isOpen).toBe(true);
   stream.close(8);
   await expect.poll(() => outlet.isOpen, pollOptions).toBe(false);

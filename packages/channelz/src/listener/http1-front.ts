@@ -44,7 +44,7 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
       // Idle connections are closed together with those of HTTP/2.
       keepAliveTimeout: 0,
     },
-    (request, response) => onRequest(request, response, false),
+    onRequest,
   );
   // Without this listener, Node would send 100 Continue before the guard has checked the request.
   server.on("checkContinue", (request, response) => onRequest(request, response, true));
@@ -52,7 +52,7 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
   // A server that never listens starts its timer for slow headers only on this event.
   server.emit("listening");
 
-  function onRequest(request: IncomingMessage, response: MeasuredResponse, expectsContinue: boolean): void {
+  function onRequest(request: IncomingMessage, response: MeasuredResponse, expectsContinue = false): void {
     const served = bySocket.get(request.socket);
     if (served === undefined) {
       request.socket.destroy();

@@ -17,12 +17,7 @@ import type { EventStream, EventStreams } from "./event-streams.js";
 import { type EndpointRequest, type EndpointResponse, isDisconnected, isJson, readBody } from "./http-exchange.js";
 
 /** The response to one HTTP request: JSON, or an event stream if a message is sent before the response. */
-export function createHttpOutlet(response: EndpointResponse, streams: EventStreams): Outlet {
-  return new HttpOutlet(response, streams);
-}
-
-// A class, because one is created for each request.
-class HttpOutlet implements Outlet {
+export class HttpOutlet implements Outlet {
   readonly #response: EndpointResponse;
   readonly #streams: EventStreams;
   #stream: EventStream | undefined = undefined;

@@ -11,7 +11,7 @@ import { headerMismatch } from "../servers/param-headers.js";
 import { beginSession } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import { accepts, type EndpointRequest, type EndpointResponse, sessionIdOf, versionOf } from "./http-exchange.js";
-import { createHttpOutlet, endFailed, httpError, sendJson } from "./http-outlet.js";
+import { endFailed, HttpOutlet, httpError, sendJson } from "./http-outlet.js";
 
 /** Handles a message from a legacy client: `initialize` starts a session, and everything else requires one. */
 export function serveLegacyPost(
@@ -28,7 +28,7 @@ export function serveLegacyPost(
     }
     const session = sessionOf(parts, request);
     if (kind === "request") {
-      const outlet = createHttpOutlet(response, parts.streams);
+      const outlet = new HttpOutlet(response, parts.streams);
       session.request(message, outlet, request.headers);
       return;
     }

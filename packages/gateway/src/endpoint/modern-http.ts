@@ -16,7 +16,7 @@ import { isExtensionNotification } from "../extension-messages.js";
 import { decodeHeader, headerMismatch } from "../servers/param-headers.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import { type EndpointRequest, type EndpointResponse, headerOf, versionOf } from "./http-exchange.js";
-import { createHttpOutlet, endFailed } from "./http-outlet.js";
+import { endFailed, HttpOutlet } from "./http-outlet.js";
 
 /** Handles a message from a modern client. */
 export function serveModernPost(
@@ -46,7 +46,7 @@ export function serveModernPost(
     const envelope = readEnvelope(message.params);
     assertModernHeaders(message, envelope, headers);
     const account = parts.accounts.shared(parts.requesterOf(request), envelope.clientInfo);
-    const outlet = createHttpOutlet(response, parts.streams);
+    const outlet = new HttpOutlet(response, parts.streams);
     if (message.method === "subscriptions/listen") {
       parts.dispatch.count(account);
       cancelOnDisconnect(response, parts.subscriptions.begin(message, account.principal, outlet));

@@ -52,22 +52,18 @@ export function createRoutes(parts: EndpointParts, options: RoutesOptions): Http
     }),
   );
 
-  const route: HttpHandler = (request, response) => {
+  return (request, response) => {
     const url = request.url ?? "";
     const query = url.indexOf("?");
     const path = query < 0 ? url : url.slice(0, query);
     const page = pages.get(path);
-    if (isClosing() && path !== "/healthz" && path !== "/readyz") {
-      refuse(request, response, httpError(503, "The gateway is shutting down."));
-    } else if (page !== undefined) page(request, response);
-    else if (!options.handlePage?.(request, response, path)) {
-      refuse(request, response, httpError(404, "Nothing is served at this path."));
-    }
-  };
-
-  return (request, response) => {
     try {
-      route(request, response);
+      if (isClosing() && path !== "/healthz" && path !== "/readyz") {
+        refuse(request, response, httpError(503, "The gateway is shutting down."));
+      } else if (page !== undefined) page(request, response);
+      else if (!options.handlePage?.(request, response, path)) {
+        refuse(request, response, httpError(404, "Nothing is served at this path."));
+      }
     } catch (error) {
       endFailed(parts, request, response, error);
     }

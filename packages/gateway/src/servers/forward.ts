@@ -42,17 +42,17 @@ export async function forward(
   let input: RpcObject | undefined;
   let serverEra = "modern" as Era;
   for (let round = 0; ; round += 1) {
-    const extra = input;
     const observer = observers.forwarding(call, { connection, method, params });
     const fields = observer === undefined ? call.traceFields : observer.fields;
     let result: RpcObject;
     try {
       result = await connection.send(call, {
         method,
-        paramsFor({ era }) {
+        params: input === undefined ? params : { ...params, ...input },
+        metaFor: ({ era }) => metaFor(params, era, call, fields),
+        onAttempt({ era }) {
           serverEra = era;
-          observer?.sent();
-          return withMeta(extra === undefined ? params : { ...params, ...extra }, era, call, fields);
+          observer?.attempted();
         },
         headers: fields === undefined ? headers : { ...headers, ...fields },
       });
@@ -150,23 +150,21 @@ async function askOne(request: unknown, call: ClientCall): Promise<RpcObject> {
   return call.ask(method, needsId ? { ...sent, elicitationId: randomUUID() } : sent);
 }
 
-/** The parameters with the `_meta` for the server: without the keys that are addressed to the gateway. */
-function withMeta(params: RpcObject, era: Era, call: ClientCall, fields: TraceFields | undefined): RpcObject {
+/** The `_meta` for the server: that of the parameters without the keys that are addressed to the gateway. */
+function metaFor(
+  params: RpcObject,
+  era: Era,
+  call: ClientCall,
+  fields: TraceFields | undefined,
+): RpcObject | undefined {
   const given = metaOf(params);
   const kept = given === undefined ? [] : Object.entries(given).filter(([key]) => !gatewayMetaKeys.has(key));
-  if (era === "legacy" && kept.length === 0 && fields === undefined) {
-    if (params._meta === undefined) return params;
-    const { _meta, ...rest } = params;
-    return rest;
-  }
+  if (era === "legacy" && kept.length === 0 && fields === undefined) return undefined;
   const meta: Record<string, unknown> = Object.fromEntries(kept);
   if (fields !== undefined) Object.assign(meta, fields);
   if (era === "modern") {
     meta[metaKeys.clientCapabilities] = forwardedCapabilities(call);
     if (call.logLevel !== undefined) meta[metaKeys.logLevel] = call.logLevel;
   }
-  // Adding a key to a copy costs ten times as much as the copy, so the key is created first.
-  const whole: Record<string, unknown> = { _meta: undefined, ...params };
-  whole._meta = meta;
-  return whole;
+  return meta;
 }

@@ -12,7 +12,7 @@ import { afterIdleTimeout } from "./idle-timeout.js";
 import { listChangeHandlers, watchSubscription } from "./lists.js";
 import { connectClient, type EraMemory, probeTimeoutMs } from "./negotiate-era.js";
 import type { Call } from "./rpc/call.js";
-import type { RequestId, RpcObject } from "./rpc/json-rpc.js";
+import { metaOf, type RequestId, type RpcObject } from "./rpc/json-rpc.js";
 import { Peer, type RelatedCall } from "./rpc/peer.js";
 import { metaKeys } from "./rpc/protocol.js";
 import { createSchemaValidator } from "./schema-validator.js";
@@ -149,13 +149,13 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     info,
     server: description,
     client,
-    send(call, { method, paramsFor, headers }) {
-      const params = paramsFor(description);
-      const own = params._meta as RpcObject | undefined;
+    send(call, { method, params, metaFor, onAttempt, headers }) {
+      onAttempt?.(description);
+      const own = metaFor === undefined ? metaOf(params) : metaFor(description);
       return peer.request(call, method, params, envelope === undefined ? own : { ...envelope, ...own }, headers);
     },
     notify(method, params) {
-      const own = params._meta as RpcObject | undefined;
+      const own = metaOf(params);
       const whole = envelope === undefined ? params : { ...params, _meta: { ...envelope, ...own } };
       return peer.notify({ jsonrpc: "2.0", method, params: whole });
     },

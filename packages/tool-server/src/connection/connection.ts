@@ -41,10 +41,13 @@ export interface CallOptions {
 /** A request that is forwarded as it is. */
 export interface ForwardedRequest {
   readonly method: string;
+  readonly params: RpcObject;
   /**
-   * The parameters, depending on the server's era. In the newer era, keys in their `_meta` override ours.
+   * The `_meta` of the request to this server. In the newer era, its keys override ours. Default: that of the parameters.
    */
-  readonly paramsFor: (server: ServerDescription) => RpcObject;
+  readonly metaFor?: ((server: ServerDescription) => RpcObject | undefined) | undefined;
+  /** It is about to be sent to this server, for the first time or again. */
+  readonly onAttempt?: ((server: ServerDescription) => void) | undefined;
   /** Headers of the request, in addition to those of the transport and the credential. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -80,8 +83,8 @@ export interface Connection extends AsyncDisposable {
   ): Promise<Result>;
   /**
    * Sends a request for a call without the SDK's client and its schemas. Resolves with the result as received, even if it
-   * requests input. Only the entry's own limit for tool calls ends it. If the call is cancelled, the server is notified, and it rejects with the reason if that
-   * is a ToolServerError, else with CALL_CANCELLED.
+   * requests input. It has no time limit, except that of the entry for tool calls. If the call is cancelled, the server is notified, and
+   * it rejects with the reason if that is a ToolServerError, else with CALL_CANCELLED.
    */
   send(call: Call, request: ForwardedRequest): Promise<RpcObject>;
   /** Makes a request and resolves with the result as received. `totalTimeoutMs` defaults to the connection's idle time-out. */

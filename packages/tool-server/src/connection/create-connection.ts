@@ -236,9 +236,10 @@ export function createConnection(options: ConnectionOptions): Connection {
         ? undefined
         : clock.after(forwardTimeoutMs, () => forwarded.cancel(tooLong(request.method, info.name, forwardTimeoutMs)));
     try {
+      if (request.method === "tools/call") selection?.assertOffered(request.params.name);
       return selection === undefined
         ? await sendPlain(forwarded, request)
-        : selection.applyTo(request.method, await sendPlain(forwarded, selection.checked(request)));
+        : selection.applyTo(request.method, await sendPlain(forwarded, request));
     } finally {
       stop?.();
     }
@@ -293,7 +294,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       const own = new Call({ id: 0, method, params }, "modern");
       const stop = clock.after(totalTimeoutMs, () => own.cancel(tooLong(method, info.name, totalTimeoutMs)));
       try {
-        return await send(own, { method, paramsFor: () => params });
+        return await send(own, { method, params });
       } finally {
         stop();
       }

@@ -83,7 +83,7 @@ interface Sent {
 
 function send(connection: Connection, method: string, params: RpcObject = {}): Sent {
   const call = new TestCall({ id: 1, method, params }, "legacy");
-  return { call, result: connection.send(call, { method, paramsFor: () => params }) };
+  return { call, result: connection.send(call, { method, params }) };
 }
 
 const nameOf = (call: RelatedCall): unknown => (call instanceof Call ? call.params.name : call);

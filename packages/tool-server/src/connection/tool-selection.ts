@@ -1,5 +1,4 @@
 import { ToolServerError } from "../errors.js";
-import type { ForwardedRequest } from "./connection.js";
 
 /** The tools of a server that are offered. */
 export interface OfferedTools {
@@ -13,8 +12,6 @@ export interface OfferedTools {
 export interface Selection {
   /** Throws TOOL_EXCLUDED. */
   assertOffered(name: unknown): void;
-  /** Wraps a request so that it throws TOOL_EXCLUDED if it calls another tool. */
-  checked(request: ForwardedRequest): ForwardedRequest;
   /** The result of a request, without the other tools. */
   applyTo<Result extends object>(method: string, result: Result): Result;
 }
@@ -34,17 +31,6 @@ export function createSelection(selection: OfferedTools | undefined, server: str
   };
   return {
     assertOffered,
-    checked(request) {
-      if (request.method !== "tools/call") return request;
-      return {
-        ...request,
-        paramsFor(description) {
-          const params = request.paramsFor(description);
-          assertOffered(params.name);
-          return params;
-        },
-      };
-    },
     applyTo(method, result) {
       if (method !== "tools/list" || !("tools" in result) || !Array.isArray(result.tools)) return result;
       return { ...result, tools: result.tools.filter((tool) => isOffered(Object(tool).name)) };

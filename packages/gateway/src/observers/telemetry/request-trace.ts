@@ -51,7 +51,7 @@ export function createRequestTrace(
     requests.add(info, span);
     credentials?.link(info, span);
   }
-  let sendCount = 0;
+  let attempts = 0;
 
   const end = (outcome: Attributes): void => {
     const version = connection.server?.protocolVersion;
@@ -65,9 +65,9 @@ export function createRequestTrace(
 
   return {
     fields: span === undefined ? origin.received : fieldsOf(span, origin.received),
-    sent() {
-      sendCount += 1;
-      if (sendCount > 1) span?.addEvent("wirescope.sent_again");
+    attempted() {
+      attempts += 1;
+      if (attempts > 1) span?.addEvent("wirescope.sent_again");
     },
     succeeded: ({ isError }) => end(isError === true ? { "error.type": "tool_error" } : {}),
     failed: (error) => end(failureAttributes(error)),

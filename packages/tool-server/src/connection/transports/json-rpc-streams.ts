@@ -15,6 +15,8 @@ export interface JsonRpcStreams {
   /** Messages were written. Default: one. */
   sent(messages?: number): void;
   received(message: RpcMessage): void;
+  /** The response to a request was received, but not kept, because it is too large. */
+  skipped(id: RequestId): void;
   /** The socket closed: all open streams fail. */
   end(): void;
 }
@@ -29,6 +31,9 @@ const [streamStarted, streamSucceeded, streamFailed, messageSent, messageReceive
 
 export function createJsonRpcStreams(socketInfo: SocketInfo): JsonRpcStreams {
   const open = new InFlightSet<RequestId>();
+  const responded = (id: RequestId): void => {
+    if (open.delete(id)) streamSucceeded(socketInfo);
+  };
   return {
     open,
     sending(message) {
@@ -48,7 +53,11 @@ export function createJsonRpcStreams(socketInfo: SocketInfo): JsonRpcStreams {
     received(message) {
       messageReceived(socketInfo);
       const id = responseIdOf(message);
-      if (id !== undefined && open.delete(id)) streamSucceeded(socketInfo);
+      if (id !== undefined) responded(id);
+    },
+    skipped(id) {
+      messageReceived(socketInfo);
+      responded(id);
     },
     end() {
       for (const _ of open) streamFailed(socketInfo);

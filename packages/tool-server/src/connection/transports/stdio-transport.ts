@@ -141,7 +141,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       return;
     }
     hasSentMessage = true;
-    child?.streams.received({ jsonrpc: "2.0", id, result: {} });
+    child?.streams.skipped(id);
   };
   const onBrokenPipe = async (running: RunningProcess, pipe: "input" | "output"): Promise<void> => {
     await waitAtMost(clock, exitMs, running.exited);

@@ -97,7 +97,7 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
     opened?.keepAlive.onReceived();
     const id = failOversized(context, transport, message);
     if (id === undefined) giveUp(oversizedMessage(context), 1009);
-    else opened?.streams.received({ jsonrpc: "2.0", id, result: {} });
+    else opened?.streams.skipped(id);
   };
   const follow = (webSocket: WebSocket, socketInfo: NetworkSocketInfo): void => {
     if (life.isOver) {
