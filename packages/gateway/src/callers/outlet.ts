@@ -7,6 +7,6 @@ export interface Outlet {
   send(message: RpcMessage): void;
   /** Sends the response. If each request has its own outlet, this ends it. */
   respond(message: RpcResponse, status: number): void;
-  /** Ends without a response, because the client has cancelled the request. */
+  /** Ends without a response: the client expects none. */
   end(): void;
 }

@@ -111,7 +111,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
       const { method, headers, body = null, phases, signal } = this.#request;
       phases?.begin("request", this.socketInfo);
       this.#connection.exchange = this;
-      // Until the end of the body.
+      // It can be cancelled until the end of the body.
       signal?.addEventListener("abort", this.#onAbort);
       this.#connection.client.dispatch({ method, path: this.#target.path, headers, body }, this);
     });

@@ -92,7 +92,7 @@ export const rpcCodes = {
   versionUnsupported: -32_022,
 } as const;
 
-/** A JSON-RPC error response. Its message is sent to the client and contains no secret. */
+/** A JSON-RPC error: one that a server responded with, or one for a client, whose message contains no secret. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: number;
