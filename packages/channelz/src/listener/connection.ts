@@ -15,7 +15,7 @@ export interface Connection extends Listed<Connection> {
   session: ServerHttp2Session | undefined;
   awaiting: Awaiting;
   /** Requests whose response has not been read: over HTTP/1.1 at most one, unless the client pipelines. */
-  readonly exchanges: Exchange[];
+  readonly requests: ServedRequest[];
   hasRequested: boolean;
   /** The number of bytes that its client had not read when last measured. */
   unreadBytes: number;
@@ -31,14 +31,14 @@ export interface Connection extends Listed<Connection> {
   idleSince: number;
 }
 
-/** The request and response of an HTTP/1.1 exchange. */
+/** What Node has for a request over HTTP/1.1. */
 export interface Http1Pair {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
 /** A request whose response has not been read completely. */
-export interface Exchange {
+export interface ServedRequest {
   readonly connection: Connection;
   readonly stream: ServerHttp2Stream | undefined;
   readonly http1: Http1Pair | undefined;

@@ -1,7 +1,7 @@
 import { constants, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import { isReceived } from "../service/request-body.js";
-import type { Awaiting, Connection, Exchange } from "./connection.js";
+import type { Awaiting, Connection, ServedRequest } from "./connection.js";
 import { IdleList } from "./idle-list.js";
 import type { ListenLimits } from "./limits.js";
 import { createUnreadBytes } from "./unread-bytes.js";
@@ -38,9 +38,9 @@ export interface Connections {
   readonly counters: Counters;
   /** Adds a socket; destroys it and returns undefined if the limit is reached. */
   admit(socket: Socket): Connection | undefined;
-  begin(exchange: Exchange): void;
-  /** Ends an exchange: its response was sent, or never will be. */
-  finish(exchange: Exchange): void;
+  begin(servedRequest: ServedRequest): void;
+  /** Ends a request: its response was sent, or never will be. */
+  finish(servedRequest: ServedRequest): void;
   /** Bytes were written to a connection: measures how many its client has not read. */
   written(connection: Connection): void;
   /** Closes a connection at once, even with open requests. */
@@ -104,7 +104,7 @@ export function createConnections(limits: ListenLimits): Connections {
       wire: socket,
       session: undefined,
       awaiting: "preface",
-      exchanges: [],
+      requests: [],
       hasRequested: false,
       unreadBytes: 0,
       unreadSince: 0,
@@ -133,24 +133,24 @@ export function createConnections(limits: ListenLimits): Connections {
     return true;
   }
 
-  function begin(exchange: Exchange): void {
-    const { connection } = exchange;
+  function begin(servedRequest: ServedRequest): void {
+    const { connection } = servedRequest;
     counters.requestsStarted++;
     requestsOpen++;
-    if (connection.exchanges.push(exchange) === 1) {
+    if (connection.requests.push(servedRequest) === 1) {
       connection.list?.delete(connection);
       connection.hasRequested = true;
     }
   }
 
-  function finish(exchange: Exchange): void {
-    const { connection } = exchange;
-    const { exchanges } = connection;
-    const index = exchanges.indexOf(exchange);
+  function finish(servedRequest: ServedRequest): void {
+    const { connection } = servedRequest;
+    const { requests } = connection;
+    const index = requests.indexOf(servedRequest);
     if (index === -1) return;
-    exchanges.splice(index, 1);
+    requests.splice(index, 1);
     requestsOpen--;
-    if (exchanges.length === 0 && connections.has(connection)) becomeIdle(connection);
+    if (requests.length === 0 && connections.has(connection)) becomeIdle(connection);
   }
 
   function becomeIdle(connection: Connection): void {
@@ -162,8 +162,8 @@ export function createConnections(limits: ListenLimits): Connections {
   function forget(connection: Connection): void {
     connection.list?.delete(connection);
     // Node does not report the end of pipelined responses that are not sent yet.
-    requestsOpen -= connection.exchanges.length;
-    connection.exchanges.length = 0;
+    requestsOpen -= connection.requests.length;
+    connection.requests.length = 0;
     if (connections.delete(connection) && connections.size === 0) onDrained?.();
   }
 
@@ -191,9 +191,9 @@ export function createConnections(limits: ListenLimits): Connections {
       timeOut(connection);
     }
     for (const connection of connections) {
-      for (const exchange of [...connection.exchanges]) {
-        if (isLate(exchange, now)) giveUp(exchange, connection.refuseLateBody);
-        else if (isStalled(exchange, now)) giveUp(exchange);
+      for (const servedRequest of [...connection.requests]) {
+        if (isLate(servedRequest, now)) giveUp(servedRequest, connection.refuseLateBody);
+        else if (isStalled(servedRequest, now)) giveUp(servedRequest);
       }
       checkHeaders(connection, now);
     }
@@ -221,10 +221,10 @@ export function createConnections(limits: ListenLimits): Connections {
   }
 
   /** Resets the stream, or rejects the request; closes the connection if neither is possible or has worked. */
-  function giveUp(exchange: Exchange, refuse?: () => void): void {
-    const { stream, isGivenUp, connection } = exchange;
+  function giveUp(servedRequest: ServedRequest, refuse?: () => void): void {
+    const { stream, isGivenUp, connection } = servedRequest;
     if (!isGivenUp) counters.requestsTimedOut++;
-    exchange.isGivenUp = true;
+    servedRequest.isGivenUp = true;
     if (isGivenUp) timeOut(connection);
     else if (stream !== undefined) stream.close(constants.NGHTTP2_CANCEL);
     else if (refuse !== undefined) refuse();
@@ -237,25 +237,25 @@ export function createConnections(limits: ListenLimits): Connections {
     return awaiting === "settings" ? limits.headersTimeoutMs : limits.idleTimeoutMs;
   }
 
-  function isLate({ startedAt, receiveTimeoutMs, stream, http1 }: Exchange, now: number): boolean {
+  function isLate({ startedAt, receiveTimeoutMs, stream, http1 }: ServedRequest, now: number): boolean {
     if (now - startedAt <= receiveTimeoutMs) return false;
     return stream === undefined ? http1?.request.complete === false : !isReceived(stream);
   }
 
-  function isStalled(exchange: Exchange, now: number): boolean {
-    if (exchange.isGivenUp) return true;
-    const backlog = backlogOf(exchange);
+  function isStalled(servedRequest: ServedRequest, now: number): boolean {
+    if (servedRequest.isGivenUp) return true;
+    const backlog = backlogOf(servedRequest);
     // Not the backlog itself, which also grows if the client reads more slowly than we write.
-    const bytesRead = bytesWrittenTo(exchange) - backlog;
-    const hasRead = bytesRead > exchange.bytesRead;
-    exchange.bytesRead = bytesRead;
+    const bytesRead = bytesWrittenTo(servedRequest) - backlog;
+    const hasRead = bytesRead > servedRequest.bytesRead;
+    servedRequest.bytesRead = bytesRead;
     if (backlog === 0) {
-      exchange.stalledSince = undefined;
+      servedRequest.stalledSince = undefined;
       return false;
     }
-    if (hasRead) exchange.stalledSince = now;
-    else exchange.stalledSince ??= now;
-    return now - exchange.stalledSince > limits.stallTimeoutMs;
+    if (hasRead) servedRequest.stalledSince = now;
+    else servedRequest.stalledSince ??= now;
+    return now - servedRequest.stalledSince > limits.stallTimeoutMs;
   }
 
   function timeOut(connection: Connection): void {
@@ -269,7 +269,7 @@ export function createConnections(limits: ListenLimits): Connections {
     });
     if (connections.size === 0) onDrained?.();
     for (const connection of [...connections]) {
-      if (connection.exchanges.length === 0) retire(connection);
+      if (connection.requests.length === 0) retire(connection);
       else connection.session?.close();
     }
     const timer = setTimeout(() => {
@@ -300,14 +300,14 @@ export function createConnections(limits: ListenLimits): Connections {
  * has not accepted are added: then the backlog of a large response that is read slowly shrinks. The kernel does not know streams,
  * so these are written to in pieces.
  */
-function backlogOf({ stream, connection: { socket, wire } }: Exchange): number {
+function backlogOf({ stream, connection: { socket, wire } }: ServedRequest): number {
   const { writableLength } = stream ?? socket;
   if (stream !== undefined || writableLength === 0) return writableLength;
   const handle = "_handle" in wire ? (wire._handle as { readonly writeQueueSize?: number } | null) : undefined;
   return writableLength + (handle?.writeQueueSize ?? 0);
 }
 
-function bytesWrittenTo({ stream, bytesWritten, connection: { socket } }: Exchange): number {
+function bytesWrittenTo({ stream, bytesWritten, connection: { socket } }: ServedRequest): number {
   return stream === undefined ? socket.bytesWritten : bytesWritten;
 }
 

@@ -1,6 +1,6 @@
 import { createServer, type Server as HttpServer, type IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Connection, Exchange } from "./connection.js";
+import type { Connection, ServedRequest } from "./connection.js";
 import { countMalformed } from "./connections.js";
 import type { PipelineOptions, RequestPipeline } from "./request-pipeline.js";
 
@@ -63,7 +63,7 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
     response.on("error", ignore);
     // More requests may have been read together with a rejected one.
     if (served.refusal !== undefined || request.socket.destroyed) return;
-    if (served.connection.exchanges.length >= limits.maxConcurrentStreams) {
+    if (served.connection.requests.length >= limits.maxConcurrentStreams) {
       // Node reads pipelined requests without a limit, and resumes a paused socket.
       counters.connectionsMalformed++;
       connections.destroy(served.connection);
@@ -71,31 +71,31 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
     }
     const { method = "", headers, url = "", rawHeaders } = request;
     const requestInfo = { method, headers, url, hasSeveralHosts: hasSeveralHosts(rawHeaders) };
-    const exchange = pipeline.receive(served.connection, { http1: { request, response } }, requestInfo);
+    const servedRequest = pipeline.receive(served.connection, { http1: { request, response } }, requestInfo);
     response.onWritten = served.onWritten;
     response.on("close", () => {
-      connections.finish(exchange);
+      connections.finish(servedRequest);
       endRefused(served);
     });
-    if (exchange.verdict.outcome !== "pass" || !services.isAwaited(exchange.guarded.path)) {
-      respond(exchange, request, response, expectsContinue);
+    if (servedRequest.verdict.outcome !== "pass" || !services.isAwaited(servedRequest.guarded.path)) {
+      respond(servedRequest, request, response, expectsContinue);
       return;
     }
     void services.load().then(() => {
-      if (!response.destroyed) respond(exchange, request, response, expectsContinue);
+      if (!response.destroyed) respond(servedRequest, request, response, expectsContinue);
     });
   }
 
   function respond(
-    exchange: Exchange,
+    servedRequest: ServedRequest,
     request: IncomingMessage,
     response: MeasuredResponse,
     expectsContinue: boolean,
   ): void {
-    const early = pipeline.earlyResponse(exchange);
+    const early = pipeline.earlyResponse(servedRequest);
     if (early === undefined) {
       if (expectsContinue) response.writeContinue();
-      pipeline.dispatch(exchange, request, response);
+      pipeline.dispatch(servedRequest, request, response);
     } else {
       const length = early.body.length > 0 ? { "content-length": early.body.length } : {};
       response.writeHead(early.statusCode, { ...early.headers, ...length, connection: "close" });
@@ -117,16 +117,16 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
   function refuse(served: Served, statusLine: string): void {
     const { connection } = served;
     served.refusal ??= statusLine;
-    const last = connection.exchanges.at(-1);
+    const last = connection.requests.at(-1);
     // The status is the response to that request, unless it already has one.
     if (last?.http1?.request.complete === false && !last.http1.response.headersSent) connections.finish(last);
     // A client that has closed its side does not wait for responses.
-    if (connection.exchanges.length > 0 && connection.socket.readableEnded) connection.socket.destroy();
+    if (connection.requests.length > 0 && connection.socket.readableEnded) connection.socket.destroy();
     else endRefused(served);
   }
 
-  function endRefused({ connection: { exchanges, socket }, refusal }: Served): void {
-    if (refusal === undefined || exchanges.length > 0) return;
+  function endRefused({ connection: { requests, socket }, refusal }: Served): void {
+    if (refusal === undefined || requests.length > 0) return;
     if (socket.writable) socket.write(`HTTP/1.1 ${refusal}\r\nconnection: close\r\n\r\n`);
     socket.destroySoon();
   }

@@ -8,7 +8,7 @@ import {
 } from "node:http2";
 import { drain, stopReceiving } from "../service/request-body.js";
 import { pieceBytes, piecesFor, sendOneByOne } from "../service/write-in-pieces.js";
-import type { Connection, Exchange } from "./connection.js";
+import type { Connection, ServedRequest } from "./connection.js";
 import { countMalformed } from "./connections.js";
 import type { PipelineOptions, RequestPipeline } from "./request-pipeline.js";
 
@@ -40,12 +40,12 @@ export function createHttp2Front({
     // The client may have reset the stream before this event, and then its end is never reported.
     if (stream.destroyed || stream.closed) return;
     const { ":method": method = "", ":path": url = "" } = headers;
-    const exchange = pipeline.receive(connection, { stream }, { method, headers, url });
-    stream.on("close", () => connections.finish(exchange));
-    const { outcome, origin } = exchange.verdict;
+    const servedRequest = pipeline.receive(connection, { stream }, { method, headers, url });
+    stream.on("close", () => connections.finish(servedRequest));
+    const { outcome, origin } = servedRequest.verdict;
     const onWritten = (): void => connections.written(connection);
     if (outcome === "pass" && origin === undefined && services.current?.grpcUnary(stream, headers, onWritten)) return;
-    const early = pipeline.earlyResponse(exchange);
+    const early = pipeline.earlyResponse(servedRequest);
     if (early !== undefined) {
       // Not with Node's response object, which waits for trailers: a stream that is closed before "wantTrailers" ends the
       // process with a failed assertion (Node 20).
@@ -56,11 +56,11 @@ export function createHttp2Front({
       return;
     }
     const request = new Http2ServerRequest(stream, headers, {}, rawHeaders);
-    const response = new PiecewiseResponse(stream, exchange, onWritten);
+    const response = new PiecewiseResponse(stream, servedRequest, onWritten);
     // A client that continues to send after its response would keep the stream open, and delay a shutdown. The response sends
     // its trailers on this event, and the reset must not overtake them.
     stream.on("wantTrailers", () => stopReceiving(stream));
-    pipeline.dispatch(exchange, request, response);
+    pipeline.dispatch(servedRequest, request, response);
   }
 
   return async (connection) => {
@@ -94,13 +94,13 @@ type OnWritten = (error: Error) => void;
 
 /** An HTTP/2 response that counts its bytes, and writes in pieces, so that its stream shows how many the client has read. */
 class PiecewiseResponse extends Http2ServerResponse {
-  readonly #exchange: Exchange;
+  readonly #servedRequest: ServedRequest;
 
   readonly #onWritten: () => void;
 
-  constructor(stream: ServerHttp2Stream, exchange: Exchange, onWritten: () => void) {
+  constructor(stream: ServerHttp2Stream, servedRequest: ServedRequest, onWritten: () => void) {
     super(stream);
-    this.#exchange = exchange;
+    this.#servedRequest = servedRequest;
     this.#onWritten = onWritten;
   }
 
@@ -110,14 +110,14 @@ class PiecewiseResponse extends Http2ServerResponse {
   override write(chunk: string | Uint8Array, second?: BufferEncoding | OnWritten, callback?: OnWritten): boolean {
     const encoding = second as BufferEncoding;
     if (!(chunk.length > pieceBytes)) {
-      this.#exchange.bytesWritten += chunk.length;
+      this.#servedRequest.bytesWritten += chunk.length;
       if (this.stream.writableLength > pieceBytes) sendOneByOne(this.stream);
       const canWriteMore = super.write(chunk, encoding, callback);
       this.#onWritten();
       return canWriteMore;
     }
     const bytes = typeof chunk === "string" ? Buffer.from(chunk, typeof second === "string" ? second : "utf8") : chunk;
-    this.#exchange.bytesWritten += bytes.length;
+    this.#servedRequest.bytesWritten += bytes.length;
     const pieces = piecesFor(this.stream, bytes);
     const last = pieces.pop() as Uint8Array;
     for (const piece of pieces) super.write(piece);

@@ -3,7 +3,7 @@ import { grpcCode } from "../service/grpc-code.js";
 import { checkTimeout } from "../service/grpc-status.js";
 import type { RpcStatus } from "../service/rpc-status.js";
 import type { NodeRequest, NodeResponse } from "./connect-handler.js";
-import type { Connection, Exchange, Http1Pair } from "./connection.js";
+import type { Connection, Http1Pair, ServedRequest } from "./connection.js";
 import type { Connections } from "./connections.js";
 import { type CorsAdditions, corsHeaders, preflightHeaders } from "./cors.js";
 import type { Guard, GuardedRequest } from "./guard.js";
@@ -41,11 +41,11 @@ export interface RequestPipeline {
     connection: Connection,
     carrier: { readonly stream: ServerHttp2Stream } | { readonly http1: Http1Pair },
     request: ReceivedRequest,
-  ): Exchange;
+  ): ServedRequest;
   /** The response to a request that is not dispatched: rejected, too large, a preflight, or for an unknown path. */
-  earlyResponse(exchange: Exchange): StatusResponse | undefined;
+  earlyResponse(servedRequest: ServedRequest): StatusResponse | undefined;
   /** Passes a request to its handler. */
-  dispatch(exchange: Exchange, request: NodeRequest, response: NodeResponse): void;
+  dispatch(servedRequest: ServedRequest, request: NodeRequest, response: NodeResponse): void;
 }
 
 const frameHeaderBytes = 5;
@@ -90,7 +90,7 @@ export function createRequestPipeline(options: PipelineOptions): RequestPipeline
       const httpVersion = stream === undefined ? 1 : 2;
       const isPublic = publicPaths.has(path);
       const guarded: GuardedRequest = { httpVersion, method, path, headers, isEncrypted, isPublic, hasSeveralHosts };
-      const exchange: Exchange = {
+      const servedRequest: ServedRequest = {
         connection,
         stream,
         http1: "http1" in carrier ? carrier.http1 : undefined,
@@ -104,8 +104,8 @@ export function createRequestPipeline(options: PipelineOptions): RequestPipeline
         bytesRead: 0,
         isGivenUp: false,
       };
-      connections.begin(exchange);
-      return exchange;
+      connections.begin(servedRequest);
+      return servedRequest;
     },
     earlyResponse({ guarded, url, verdict }) {
       if (verdict.outcome === "preflight") {

@@ -55,9 +55,9 @@ export function createUnreadBytes({ maxBytes, connections, close }: UnreadBytesO
 }
 
 /** The bytes in this process that the client of a connection has not read. */
-function unreadBytesOf({ socket, session, exchanges }: Connection): number {
+function unreadBytesOf({ socket, session, requests }: Connection): number {
   let bytes = session === undefined ? socket.writableLength : 0;
-  for (const { stream, http1 } of exchanges) {
+  for (const { stream, http1 } of requests) {
     if (stream !== undefined) bytes += stream.writableLength;
     // The response to a pipelined request has no socket before its turn.
     else if (http1?.response.socket === null) bytes += http1.response.writableLength;
@@ -84,6 +84,6 @@ function slowestOf(connections: Iterable<Connection>): Connection | undefined {
 }
 
 /** When a client last read something, if known; otherwise since when there have been unread bytes. */
-function stalledSinceOf({ exchanges, unreadSince }: Connection): number {
-  return Math.min(...exchanges.map(({ stalledSince }) => stalledSince ?? unreadSince), Number.MAX_VALUE);
+function stalledSinceOf({ requests, unreadSince }: Connection): number {
+  return Math.min(...requests.map(({ stalledSince }) => stalledSince ?? unreadSince), Number.MAX_VALUE);
 }
