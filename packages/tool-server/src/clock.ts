@@ -23,9 +23,9 @@ export const systemClock: Clock = {
 /** Resolves `delayMs` from now, or as soon as `earlier` settles. Leaves no timer behind. */
 export function waitAtMost(clock: Clock, delayMs: number, earlier: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
-    const cancel = clock.after(delayMs, resolve);
+    const stopTimer = clock.after(delayMs, resolve);
     const settle = (): void => {
-      cancel();
+      stopTimer();
       resolve();
     };
     earlier.then(settle, settle);

@@ -46,7 +46,7 @@ export async function connectSocket(url: URL, request: ConnectRequest, settings:
   const onClose = (): void => attempt.abort(closing.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
   closing.addEventListener("abort", onClose, { once: true });
-  const cancel = clock.after(connectMs, () => {
+  const stopTimer = clock.after(connectMs, () => {
     const advice = "Check the network and its firewalls, and whether a proxy is needed.";
     attempt.abort(new ConnectObstacle(`it took longer than ${connectMs / 1000} s`, advice));
   });
@@ -93,7 +93,7 @@ export async function connectSocket(url: URL, request: ConnectRequest, settings:
     };
     throw connectFailure(failed, settings.redact);
   } finally {
-    cancel();
+    stopTimer();
     closing.removeEventListener("abort", onClose);
     signal?.removeEventListener("abort", onAbort);
   }

@@ -160,7 +160,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const sendWithin = async (headersTimeoutMs: number, request: HttpRequest): Promise<HttpResponse> => {
     const { signal, peer = defaultPeer, url } = request;
     const limit = new AbortController();
-    const cancel = clock.after(headersTimeoutMs, () => limit.abort(tooSlow(peer, url, headersTimeoutMs)));
+    const stopTimer = clock.after(headersTimeoutMs, () => limit.abort(tooSlow(peer, url, headersTimeoutMs)));
     let joined = limit.signal;
     if (signal instanceof AbortSignal) joined = AbortSignal.any([signal, limit.signal]);
     // A signal of our own belongs to this request only, so its listener needs no removal.
@@ -168,7 +168,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     try {
       return await sendRequest({ ...request, signal: joined });
     } finally {
-      cancel();
+      stopTimer();
     }
   };
 

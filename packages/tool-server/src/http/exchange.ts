@@ -212,11 +212,11 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
     }
     const enough = (): void => this.cancel(new Error("The rest of the response is discarded."));
     let bytes = 0;
-    const cancel = this.#context.clock.after(discardMs, enough);
+    const stopTimer = this.#context.clock.after(discardMs, enough);
     this.read((chunk) => {
       bytes += chunk.length;
       if (bytes > discardBytes) enough();
-    }).then(cancel, cancel);
+    }).then(stopTimer, stopTimer);
     if (this.#declaredBytes() > discardBytes) enough();
   }
 
@@ -254,15 +254,15 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
       };
       result.then(resume, (error: unknown) => {
         this.#isReaderBusy = false;
-        this.#giveUp(error);
+        this.#readerFailed(error);
       });
     } catch (error) {
-      this.#giveUp(error);
+      this.#readerFailed(error);
     }
   }
 
   /** The reader failed: discards the rest. */
-  #giveUp(error: unknown): void {
+  #readerFailed(error: unknown): void {
     this.#unread.length = 0;
     this.#rejectBody?.(error);
     this.#rejectBody = undefined;

@@ -26,7 +26,7 @@ export async function runProcess(options: RunOptions): Promise<ProcessOutcome> {
     void child.end();
   };
   const onAbort = (): void => stopFor({ kind: "aborted" });
-  const cancel = clock.after(timeLimitMs, () => stopFor({ kind: "timed-out", limitMs: timeLimitMs }));
+  const stopTimer = clock.after(timeLimitMs, () => stopFor({ kind: "timed-out", limitMs: timeLimitMs }));
   if (signal?.aborted) onAbort();
   else signal?.addEventListener("abort", onAbort, { once: true });
 
@@ -41,7 +41,7 @@ export async function runProcess(options: RunOptions): Promise<ProcessOutcome> {
 
   const exit = await child.exited;
   // From here on the result is final: processes that it left behind are ended with the system clock.
-  cancel();
+  stopTimer();
   signal?.removeEventListener("abort", onAbort);
   await child.ended;
   await drain(child.stdout);

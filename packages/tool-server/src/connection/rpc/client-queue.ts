@@ -44,13 +44,13 @@ export function createClientQueue(transport: Listeners): ClientQueue {
       else deliverNext(message);
     },
     forget(id) {
-      waiting = waiting.filter((message) => requestOf(message) !== id);
+      waiting = waiting.filter((message) => requestIdIn(message) !== id);
     },
   };
 }
 
 /** The request of the client that a message responds to or reports progress of. */
-function requestOf(message: RpcMessage): unknown {
+function requestIdIn(message: RpcMessage): unknown {
   if (!("method" in message)) return message.id;
   return message.method === "notifications/progress" ? message.params?.progressToken : undefined;
 }

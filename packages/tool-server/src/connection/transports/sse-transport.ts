@@ -64,12 +64,12 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   /** Reads the stream to its end, which ends the transport. Resolves with the event that names the endpoint. */
   const readEvents = (response: HttpResponse): Promise<void> =>
     new Promise((resolve) => {
-      const cancel = clock.after(limits.connectMs, () => {
+      const stopTimer = clock.after(limits.connectMs, () => {
         const problem = `${subject} opened an event stream, but did not send the endpoint for messages within ${limits.connectMs} ms.`;
         end(new ToolServerError("NOT_A_TOOL_SERVER", { problem, evidence: strayOutput.describe(), advice }));
       });
       const settle = (): void => {
-        cancel();
+        stopTimer();
         resolve();
       };
       const parser = createEventStreamParser({

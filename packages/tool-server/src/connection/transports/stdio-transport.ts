@@ -76,7 +76,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   const strayOutput = createStrayOutput(context, "its standard output", strayAdvice);
   const replies = createReplyQueue(context, () => {
     const what = `sent requests, but did not read the responses for ${limits.stallMs / 1000} s`;
-    giveUp("CONNECTION_LOST", what, "A stdio server has to read its standard input while it writes.");
+    fail("CONNECTION_LOST", what, "A stdio server has to read its standard input while it writes.");
   });
   const backlog = createWriteBacklog({
     server,
@@ -85,7 +85,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     waitingBytes: () => child?.running.stdin?.writableLength ?? 0,
     onStalled() {
       const what = `did not read its standard input for ${limits.stallMs / 1000} s`;
-      giveUp("CONNECTION_LOST", what, "Check what the server is doing: it has to read while it handles calls.");
+      fail("CONNECTION_LOST", what, "Check what the server is doing: it has to read while it handles calls.");
     },
   });
   let child: Child | undefined;
@@ -112,7 +112,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     stderr: running.stderr(),
     strayOutput: strayOutput.describe(),
   });
-  const giveUp = (code: ChildDefect, what: string, advice = ""): void => {
+  const fail = (code: ChildDefect, what: string, advice = ""): void => {
     if (life.isOver || child === undefined) return;
     const { running } = child;
     end(childUnusable(code, childInfo(running), what, advice));
@@ -122,7 +122,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     if (life.isOver) return;
     const messages = strayOutput.messagesIn(line);
     if (messages === undefined) {
-      giveUp("NOT_A_TOOL_SERVER", "wrote too much to its standard output that is not a message");
+      fail("NOT_A_TOOL_SERVER", "wrote too much to its standard output that is not a message");
       return;
     }
     for (const message of messages) {
@@ -137,7 +137,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     const id = failOversized(context, transport, line);
     if (id === undefined) {
       const what = `wrote a line of more than ${limits.messageBytes} bytes`;
-      giveUp("MESSAGE_TOO_LARGE", what, "Ask the server for less, or raise the limit.");
+      fail("MESSAGE_TOO_LARGE", what, "Ask the server for less, or raise the limit.");
       return;
     }
     hasSentMessage = true;
@@ -148,7 +148,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     // The exit of the child says more.
     if (hasExited) return;
     const advice = "Check the server: a stdio server must keep both of its pipes open.";
-    giveUp("CONNECTION_LOST", `closed its standard ${pipe}, kept running`, advice);
+    fail("CONNECTION_LOST", `closed its standard ${pipe}, kept running`, advice);
   };
   const onExit = async (running: RunningProcess, exit: ProcessExit, outputEnded: Promise<unknown>): Promise<void> => {
     hasExited = true;

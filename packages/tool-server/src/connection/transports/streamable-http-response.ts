@@ -37,7 +37,7 @@ export function readJsonResponse(
   if (messages === undefined) throw notAMessage(context, text);
   let hasResponse = false;
   for (const message of messages) {
-    if (take(session, response, request, message)) hasResponse = true;
+    if (receive(session, response, request, message)) hasResponse = true;
   }
   if (!hasResponse)
     throw responseInvalid(context, "responded with messages that do not include the response to the request");
@@ -56,7 +56,7 @@ export async function readEventResponse(
   const { clock } = context;
   const position: StreamPosition = { lastEventId: undefined, retryMs: undefined };
   let hasResponse = false;
-  let cancel: (() => void) | undefined;
+  let stopTimer: (() => void) | undefined;
   let backOff: BackOff | undefined;
   let invalidEvents = 0;
   let response = first;
@@ -66,9 +66,9 @@ export async function readEventResponse(
       return;
     }
     for (const message of messages) {
-      if (!take(session, response, request, message)) continue;
+      if (!receive(session, response, request, message)) continue;
       hasResponse = true;
-      cancel ??= clock.after(afterResponseMs, () => request.post.giveUp("The response was received."));
+      stopTimer ??= clock.after(afterResponseMs, () => request.post.giveUp("The response was received."));
     }
   };
   try {
@@ -85,12 +85,17 @@ export async function readEventResponse(
       response = await resumeEvents(session, { position, backOff, signal: request.post.signal, why });
     }
   } finally {
-    cancel?.();
+    stopTimer?.();
   }
 }
 
 /** Delivers a message. True if it is the response to the request. */
-function take(session: HttpSession, { socketInfo }: HttpResponse, request: OpenRequest, message: RpcMessage): boolean {
+function receive(
+  session: HttpSession,
+  { socketInfo }: HttpResponse,
+  request: OpenRequest,
+  message: RpcMessage,
+): boolean {
   if ("method" in message) {
     session.receive(message, socketInfo, request.id);
     return false;

@@ -98,7 +98,7 @@ class FrameFilter {
       const isMasked = (second & 0x80) !== 0;
       const hasReservedBits = (first & 0x70) !== 0;
       const isOutOfOrder = !isControl && isFirst !== (this.#message === undefined);
-      if (isMasked || hasReservedBits || isOutOfOrder) return this.#giveUp(bytes);
+      if (isMasked || hasReservedBits || isOutOfOrder) return this.#passEverything(bytes);
     }
     const headerBytes = shortLength === 127 ? 10 : shortLength === 126 ? 4 : 2;
     if (bytes.length < headerBytes) {
@@ -158,7 +158,7 @@ class FrameFilter {
   }
 
   /** Everything passes from here. */
-  #giveUp(rest: Buffer): Buffer {
+  #passEverything(rest: Buffer): Buffer {
     this.#phase = "transparent";
     if (this.#message !== undefined) this.#passed.push(this.#message.frames.take());
     return rest;

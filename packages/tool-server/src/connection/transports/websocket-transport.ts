@@ -55,13 +55,13 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
   const life = createTransportLife(server);
   const cancelled = new AbortController();
   const strayOutput = createStrayOutput(context, "the WebSocket", "A tool server sends JSON-RPC and nothing else.");
-  const replies = createReplyQueue(context, (failure) => giveUp(failure));
+  const replies = createReplyQueue(context, (failure) => fail(failure));
   const backlog = createWriteBacklog({
     server,
     clock,
     stallMs: context.limits.stallMs,
     waitingBytes: () => opened?.webSocket.bufferedAmount ?? 0,
-    onStalled: () => giveUp(unreadMessages(context)),
+    onStalled: () => fail(unreadMessages(context)),
   });
   let opened: OpenWebSocket | undefined;
   let starting: Promise<void> | undefined;
@@ -75,7 +75,7 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
     opened?.streams.end();
     if (opened === undefined) transport.onclose?.();
   };
-  const giveUp = (failure: ToolServerError, closeCode?: number): void => {
+  const fail = (failure: ToolServerError, closeCode?: number): void => {
     end(failure);
     if (closeCode !== undefined) opened?.webSocket.close(closeCode);
     opened?.webSocket.terminate();
@@ -83,7 +83,7 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
   const onText = (text: string): void => {
     const messages = strayOutput.messagesIn(text);
     if (messages === undefined) {
-      giveUp(notTheProtocol(context, "too much text that is not a message"), 1008);
+      fail(notTheProtocol(context, "too much text that is not a message"), 1008);
       return;
     }
     for (const message of messages) {
@@ -96,7 +96,7 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
     if (life.isOver) return;
     opened?.keepAlive.onReceived();
     const id = failOversized(context, transport, message);
-    if (id === undefined) giveUp(oversizedMessage(context), 1009);
+    if (id === undefined) fail(oversizedMessage(context), 1009);
     else opened?.streams.skipped(id);
   };
   const follow = (webSocket: WebSocket, socketInfo: NetworkSocketInfo): void => {
@@ -108,7 +108,7 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
       webSocket.ping();
       publish("socket:keep-alive-sent", socketInfo);
     };
-    const keepAlive = startKeepAlive(clock, ping, () => giveUp(silentServer(context, pongTimeoutMs)));
+    const keepAlive = startKeepAlive(clock, ping, () => fail(silentServer(context, pongTimeoutMs)));
     const closed = new Promise<void>((resolve) => {
       webSocket.on("close", (code, reason) => {
         end(closedByServer(context, code, reason));
@@ -126,14 +126,14 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
     webSocket.on("message", (data, isBinary) => {
       keepAlive.onReceived();
       if (life.isOver) return;
-      if (isBinary) giveUp(notTheProtocol(context, "binary data"), 1003);
+      if (isBinary) fail(notTheProtocol(context, "binary data"), 1003);
       else onText(String(data));
       const room = replies.room();
       if (room === undefined || webSocket.isPaused) return;
       webSocket.pause();
       void room.then(() => webSocket.resume());
     });
-    webSocket.on("error", (error) => giveUp(brokenWebSocket(context, error)));
+    webSocket.on("error", (error) => fail(brokenWebSocket(context, error)));
   };
   const connect = async (): Promise<void> => {
     const { signal } = cancelled;
@@ -188,7 +188,7 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
               streams.sent();
               resolve();
             } else {
-              giveUp(brokenWebSocket(context, error));
+              fail(brokenWebSocket(context, error));
             }
           });
         });
@@ -220,14 +220,14 @@ interface KeepAlive {
 function startKeepAlive(clock: Clock, ping: () => void, onDead: () => void): KeepAlive {
   let hasReceived = false;
   let isStopped = false;
-  let cancel = (): void => {};
+  let stopTimer = (): void => {};
   const watch = (): void => {
     hasReceived = false;
-    cancel = clock.after(pingIntervalMs, () => {
+    stopTimer = clock.after(pingIntervalMs, () => {
       if (hasReceived) return watch();
       ping();
       if (isStopped) return;
-      cancel = clock.after(pongTimeoutMs, () => (hasReceived ? watch() : onDead()));
+      stopTimer = clock.after(pongTimeoutMs, () => (hasReceived ? watch() : onDead()));
     });
   };
   watch();
@@ -237,7 +237,7 @@ function startKeepAlive(clock: Clock, ping: () => void, onDead: () => void): Kee
     },
     stop() {
       isStopped = true;
-      cancel();
+      stopTimer();
     },
   };
 }

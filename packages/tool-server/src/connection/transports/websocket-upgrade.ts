@@ -58,12 +58,12 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
   const webSocket = new WebSocket(url, [subprotocol], settings);
   let received: ResponseHeaders = {};
   let onAbort = (): void => {};
-  let cancel = (): void => {};
+  let stopTimer = (): void => {};
   try {
     return await new Promise<ResponseHead>((resolve, reject) => {
       onAbort = () => reject(signal.reason);
       signal.addEventListener("abort", onAbort, { once: true });
-      cancel = clock.after(limits.connectMs, () => reject(tooSlow(server, limits.connectMs)));
+      stopTimer = clock.after(limits.connectMs, () => reject(tooSlow(server, limits.connectMs)));
       webSocket.on("error", (error) => reject(upgradeFailure(context, error)));
       webSocket.on("upgrade", (response) => {
         received = headersOf(response);
@@ -79,7 +79,7 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
       });
     });
   } finally {
-    cancel();
+    stopTimer();
     signal.removeEventListener("abort", onAbort);
     if (webSocket.readyState !== WebSocket.OPEN) {
       webSocket.terminate();
