@@ -56,7 +56,7 @@ export interface SessionOptions {
   readonly signal: AbortSignal;
   readonly report: Reporter;
   readonly redact: (text: string) => string;
-  /** Called once if the transport ends after the handshake without `close`. */
+  /** Called if the transport ends or drains after the handshake without `close`, or its subscription cannot be reopened. */
   readonly onLost: (session: ClientSession, failure: ToolServerError | undefined) => void;
   readonly onListChanged: (list: ChangedList) => void;
 }
@@ -97,6 +97,10 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     end(transport.failure?.message ?? "The transport closed.");
     if (session !== undefined && !wasOver) options.onLost(session, transport.failure);
   };
+  const lose = (failure: ToolServerError): void => {
+    if (session !== undefined && !isOver) options.onLost(session, failure);
+  };
+  transport.ondraining = lose;
   const times = handshakeTimes(options);
   const client = new Client(settings.info ?? defaultClientInfo, {
     capabilities: capabilitiesOf(settings),
@@ -126,14 +130,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   }
   setState("READY");
 
-  const stopWatching = watchSubscription(
-    client,
-    clock,
-    () => isOver,
-    (failure) => {
-      if (session !== undefined && !isOver) options.onLost(session, failure);
-    },
-  );
+  const stopWatching = watchSubscription(client, clock, () => isOver, lose);
   let inFlight = 0;
   let retirement: string | undefined;
   const close = async (reason: string): Promise<void> => {

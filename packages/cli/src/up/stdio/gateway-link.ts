@@ -113,6 +113,7 @@ export function createGatewayTransport(open: () => Promise<GatewayLink>, onMessa
         transport.onmessage?.(message, extra);
       };
       opened.transport.onerror = (error) => transport.onerror?.(error);
+      opened.transport.ondraining = (failure) => transport.ondraining?.(failure);
       opened.transport.onclose = () => {
         void opened.close();
         transport.onclose?.();

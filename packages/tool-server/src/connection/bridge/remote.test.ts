@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { waiting } from "../../waiting.test.helper.js";
@@ -76,4 +77,32 @@ test("moves the session at once when it is reopened, and lets requests in flight
   await hanging;
   // The old session is ended in order.
   await vi.waitFor(() => expect(first.requests.at(-1)?.method).toBe("DELETE"), waiting);
+});
+
+test("moves the session when its event stream is lost, although calls always overlap", async () => {
+  const streams: ServerResponse[] = [];
+  const server = await startToolServer(undefined, undefined, (response) => {
+    streams.push(response);
+    if (streams.length === 2) response.writeHead(410).end();
+    else response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+  });
+  const { remote, reopened } = await setUp(server);
+  const call = (id: number) => remote.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "wait" } });
+  const respond = (index: number, id: number) =>
+    server.waiting[index]
+      ?.writeHead(200, { "content-type": "application/json" })
+      .end(JSON.stringify({ jsonrpc: "2.0", id, result: {} }));
+  const first = call(2);
+  await vi.waitFor(() => expect([server.waiting.length, streams.length]).toEqual([1, 1]), waiting);
+  streams[0]?.end();
+  await vi.waitFor(() => expect(reopened()).toBe(1), waiting);
+  const second = call(3);
+  await vi.waitFor(() => expect(server.waiting).toHaveLength(2), waiting);
+  const sessions = server.requests
+    .filter(({ body }) => body.includes('"tools/call"'))
+    .map(({ headers }) => headers["mcp-session-id"]);
+  expect(new Set(sessions).size).toBe(2);
+  respond(0, 2);
+  respond(1, 3);
+  await Promise.all([first, second]);
 });

@@ -143,6 +143,12 @@ export function createRemote(options: RemoteOptions): Remote {
       };
     });
     const link: Link = { transport, onHandshake: undefined, over, isRetired: false };
+    transport.ondraining = () => {
+      const wasLive = live === link;
+      retire(link);
+      endIfDone(link);
+      if (wasLive) reopenLater();
+    };
     transport.onmessage = (message) => receive(link, message);
     transport.onerror = (error) => onProblem(error.message);
     transport.onrequestfailed = (id, error) => {

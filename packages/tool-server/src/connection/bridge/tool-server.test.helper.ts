@@ -31,10 +31,14 @@ export interface ToolServer extends HostileServer {
   readonly waiting: readonly ServerResponse[];
 }
 
-/** A server of the older era with sessions, which also accepts requests of the newer; `over` handles a request if it returns true. */
+/**
+ * A server of the older era with sessions, which also accepts requests of the newer; `over` handles a request if it returns true, and
+ * `onGet` handles each GET, which is rejected by default.
+ */
 export async function startToolServer(
   over: (message: Line, response: ServerResponse, request: SeenRequest) => boolean = () => false,
   tls: ServerOptions = mutualTls(),
+  onGet: (response: ServerResponse) => void = (response) => response.writeHead(405).end(),
 ): Promise<ToolServer> {
   const asked: Line[] = [];
   const held: ServerResponse[] = [];
@@ -42,7 +46,7 @@ export async function startToolServer(
   const server = await startHostileServer(
     (request, response) => {
       const session = request.headers["mcp-session-id"];
-      if (request.method === "GET") return response.writeHead(405).end();
+      if (request.method === "GET") return onGet(response);
       if (request.method === "DELETE") return response.writeHead(200).end();
       const message = JSON.parse(request.body) as Line;
       asked.push(message);

@@ -131,16 +131,16 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     if (listening !== undefined) return;
     const post = posts.begin(undefined, undefined);
     listening = post;
-    const lose = (failure: ToolServerError): void => {
+    const drain = (failure: ToolServerError): void => {
       report(info, "warning", failure.message);
-      // Calls in flight may still get their responses.
       void posts.idle((other) => other !== post).then(() => end(failure));
+      transport.ondraining?.(failure);
     };
     const onFailure = (failure: ToolServerError): void => {
       report(info, "warning", `The event stream of the server failed: ${failure.message}`);
       transport.onerror?.(failure);
     };
-    void listenToServer(session, { signal: post.signal, onLost: lose, onFailure }).then(() => posts.end(post));
+    void listenToServer(session, { signal: post.signal, onLost: drain, onFailure }).then(() => posts.end(post));
   };
 
   /** Reads a response: synchronously if it was received completely, as nearly always; else when the returned promise resolves. */

@@ -22,7 +22,9 @@ export type ToolSendOptions = Omit<TransportSendOptions, "requestSignal"> & Send
  * only when that stream has ended, so that a missing response is a rejection and not silence. `details.wasSent` says whether
  * the request may have reached the server.
  *
- * `onclose` is called exactly once. `onerror` reports what concerns no single request, and is never fatal.
+ * `onclose` is called exactly once. `onerror` reports what concerns no single request, and is never fatal. `ondraining` is called at most
+ * once, before `onclose`: what the server sends outside of requests no longer arrives. Requests in flight may still get their responses;
+ * after the last, it closes with this failure if nobody has closed it.
  */
 export interface ToolTransport extends Omit<Transport, keyof MessageTransport>, MessageTransport {
   readonly kind: TransportKind;
@@ -32,6 +34,7 @@ export interface ToolTransport extends Omit<Transport, keyof MessageTransport>, 
   strayOutput?(): string;
   send(message: RpcMessage, options?: ToolSendOptions): Promise<void>;
   onmessage?: ((message: RpcMessage, extra?: ToolMessageExtra) => void) | undefined;
+  ondraining?: ((failure: ToolServerError) => void) | undefined;
 }
 
 /** The dependencies of every transport. */
