@@ -21,7 +21,10 @@ export interface GatewayLimits {
   readonly serverRate: number;
   /** Milliseconds that a client waits for the list of one server. Default 5000. */
   readonly listMs: number;
-  /** Milliseconds that a server may be silent during a call. Progress, and a request to the client, restart it. Default 60,000. */
+  /**
+   * Milliseconds that a server may be silent during a call. Progress, and a request to the client, restart it. It is also how long a call
+   * waits to be sent. Default 60,000.
+   */
   readonly callIdleMs: number;
   /** Milliseconds for calls in flight to end when a reload changes or removes their server; then they are cancelled. Default 600,000. */
   readonly drainMs: number;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { OAuthContext } from "./auth/oauth/oauth-context.js";
 import { parsePastedRedirect } from "./auth/oauth/sign-in/authorization-code.js";
-import { noResponse, tooLong } from "./connection/call-failure.js";
+import { noResponse, notSent, tooLong } from "./connection/call-failure.js";
 import { connectionOver } from "./connection/transports/transport-life.js";
 import { ToolServerError } from "./errors.js";
 import { createSecretRegistry } from "./secrets/redactor.js";
@@ -43,6 +43,16 @@ test.each([
     "connection: a silent server",
     () => noResponse("notes", "tools/call", 1000, "It wrote a log."),
     "Increase the time limit",
+  ],
+  [
+    "connection: a call that waited for a connection",
+    () => notSent("notes", { method: "tools/call", queuedFor: 256 }, 1000),
+    "Try again later",
+  ],
+  [
+    "connection: a connection that was not ready",
+    () => notSent("notes", { method: "tools/call", queuedFor: 0 }, 1000),
+    "Try again later",
   ],
   ["connection: a long call", () => tooLong("tools/call", "notes", 1000), "Increase the time limit"],
   ["transports: a call after the end", () => connectionOver("notes", undefined, false), "Connect again"],

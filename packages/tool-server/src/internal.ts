@@ -22,7 +22,7 @@ export { usesOAuth, whyNoOAuth } from "./config/variable-uses.js";
 export { createNetworkLink } from "./connection/bridge/network-link.js";
 export { createPipeTransport } from "./connection/bridge/pipe-transport.js";
 export { pumpMessages as forwardStdio } from "./connection/bridge/pump-messages.js";
-export { noResponse } from "./connection/call-failure.js";
+export { noResponse, notSent } from "./connection/call-failure.js";
 export { redactValue } from "./connection/connection-failures.js";
 export { Call, type CallOutcome, type CallRequest } from "./connection/rpc/call.js";
 export {

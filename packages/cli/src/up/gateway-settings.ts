@@ -37,7 +37,8 @@ export const gatewayLimits: Readonly<Record<keyof GatewayLimits, string>> = {
   serverConcurrency: "calls in flight to one server",
   serverRate: "calls a second to one server on average, with bursts of twice as many",
   listMs: "milliseconds to wait for a list of one server",
-  callIdleMs: "milliseconds a server may be silent during a call; progress and questions to the client restart it",
+  callIdleMs:
+    "milliseconds a server may be silent during a call, and a call may wait to be sent; progress and questions to the client restart it",
   drainMs: "milliseconds for calls in flight to end when a reload changes or removes their server",
   inputMs: "milliseconds for a client to respond to a request of a server",
   parkedCalls: "calls at once that wait for a client to return with input",

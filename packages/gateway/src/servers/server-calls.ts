@@ -1,5 +1,12 @@
 import { type Clock, ToolServerError } from "@wirescope/tool-server";
-import { describeDuration, InFlightSet, noResponse, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import {
+  describeDuration,
+  InFlightSet,
+  noResponse,
+  notSent,
+  RpcError,
+  rpcCodes,
+} from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import { createRates, type GatewayLimits } from "../limits.js";
 
@@ -13,9 +20,9 @@ export interface ServerCalls {
   /** Throws an RpcError if the server has reached a limit, and CONNECTION_CLOSED once it drains. */
   add(call: ClientCall): void;
   remove(call: ClientCall): void;
-  /** Cancels calls during which the server has been silent for longer than `callIdleMs`. */
+  /** Cancels calls during which the server has been silent for longer than `callIdleMs`, and those that have waited as long to be sent. */
   cancelSilent(): void;
-  /** Accepts no more calls. Resolves when all have ended: after `drainMs` they are cancelled. */
+  /** Accepts no more calls. After `drainMs`, calls in flight are cancelled. Resolves when all have ended, or right after that. */
   drain(why: DrainReason): Promise<void>;
 }
 
@@ -47,8 +54,11 @@ export function createServerCalls({ server, limits, clock }: ServerCallsOptions)
     cancelSilent() {
       const now = clock.now();
       for (const call of all) {
-        const isSilent = call.openRequests === 0 && now - call.activeAt >= limits.callIdleMs;
-        if (isSilent) call.cancel(noResponse(server, call.method, limits.callIdleMs));
+        if (call.openRequests > 0 || now - call.activeAt < limits.callIdleMs) continue;
+        const failure = call.wasSent
+          ? noResponse(server, call.method, limits.callIdleMs)
+          : notSent(server, call, limits.callIdleMs);
+        call.cancel(failure);
       }
     },
     drain(why) {

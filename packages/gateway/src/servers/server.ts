@@ -68,7 +68,7 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
    * `capabilities` are the client's, if they are known.
    */
   notify(method: string, params: RpcObject, capabilities: RpcObject | undefined): void;
-  /** Cancels calls during which the server has been silent for too long. */
+  /** Cancels calls during which the server has been silent for too long, and those that have waited too long to be sent. */
   cancelSilent(): void;
   /** Connects at once if it is not connected, or lists its tools if that failed. Resolves after the attempt, even if it failed. */
   reconnect(): Promise<void>;

@@ -5,6 +5,7 @@ import { messageOf, ToolServerError } from "../errors.js";
 import { quotedText } from "../printable-text.js";
 import { redactStart } from "../secrets/redactor.js";
 import { redactFailure, redactValue } from "./connection-failures.js";
+import type { Call } from "./rpc/call.js";
 import { RpcError } from "./rpc/json-rpc.js";
 import { jsonLengthOf } from "./rpc/message.js";
 
@@ -84,6 +85,23 @@ export function noResponse(
 ): ToolServerError {
   const what = `neither responded to ${method} nor reported progress for ${describeDuration(idleTimeoutMs)}`;
   return timedOut(`The server ${JSON.stringify(server)} ${what}. The call was cancelled.`, strayOutput);
+}
+
+/** Creates SERVER_BUSY for a call that waited too long for one of the connections to a server, or else CALL_TIMEOUT. */
+export function notSent(
+  server: string,
+  { method, queuedFor }: Pick<Call, "method" | "queuedFor">,
+  waitMs: number,
+): ToolServerError {
+  const problem = `${method} was not sent to the server ${JSON.stringify(server)} within ${describeDuration(waitMs)}`;
+  if (queuedFor > 0) {
+    const why = `other requests use all ${queuedFor} connections that may be open`;
+    const parts = { problem: `${problem}: ${why}.`, advice: "Try again later, or check what the server is doing." };
+    return new ToolServerError("SERVER_BUSY", parts, { details: { wasSent: false } });
+  }
+  const advice = "Try again later, or check the connection to the server and its sign-in.";
+  const parts = { problem: `${problem}, because the connection was not ready.`, advice };
+  return new ToolServerError("CALL_TIMEOUT", parts, { details: { wasSent: false } });
 }
 
 /** Creates CALL_TIMEOUT for a call that exceeded its total time. */

@@ -13,7 +13,7 @@ import type { HttpClient, HttpRequest, HttpResponse, SocketOptions } from "./htt
 import { createHttpConnection, type HttpConnection, type TrackedSocket, trackSocket } from "./http-connection.js";
 import { createRequestPreparer } from "./prepare-request.js";
 import { proxyFor } from "./proxy.js";
-import { createSocketPool } from "./socket-pool.js";
+import { createSocketPool, maxConnections } from "./socket-pool.js";
 import { createTlsContexts, type TlsContexts, type TlsSettings } from "./tls-settings.js";
 
 export interface HttpClientOptions {
@@ -115,8 +115,10 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     for (;;) {
       if (pool.claim(origin, usesReserve)) return connect(request, origin);
       request.phases?.begin("queued");
+      request.observer?.onQueued?.(maxConnections);
       await pool.waitForSlot(origin, usesReserve, [request.signal, life.signal]);
       request.phases?.end("queued");
+      request.observer?.onQueued?.(0);
       const idle = takeIdle(request, origin);
       if (idle !== undefined) return idle;
     }

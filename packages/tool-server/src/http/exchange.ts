@@ -133,7 +133,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
     this.wasWritten = true;
     streamStarted(this.socketInfo);
     this.#request.phases?.begin("server", this.socketInfo);
-    this.#request.onWritten?.(this.socketInfo);
+    this.#request.observer?.onWritten(this.socketInfo);
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: RawHeaders): void {

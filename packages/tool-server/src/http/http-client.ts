@@ -52,8 +52,15 @@ export interface HttpRequest extends SocketOptions {
    * to a request from the server. Default false.
    */
   readonly usesReserve?: boolean | undefined;
+  readonly observer?: RequestObserver | undefined;
+}
+
+/** Notices what becomes of a request before its response. Must not throw. */
+export interface RequestObserver {
   /** Called each time the request is written. */
-  readonly onWritten?: ((socketInfo: SocketInfo) => void) | undefined;
+  onWritten(socketInfo: SocketInfo): void;
+  /** The request waits for a connection, because this many are in use, and no more may be open; 0 when it no longer waits. */
+  onQueued?(connections: number): void;
 }
 
 /** A response whose headers were received. The body can be consumed once, by `text`, `read` or `discard`. */

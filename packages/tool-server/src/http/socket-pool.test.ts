@@ -205,7 +205,7 @@ describe("a dead pooled socket after idling", () => {
     const { http } = createTestClient();
     const written: unknown[] = [];
     const response = await http.send(
-      get(server.url, { isSafe: true, onWritten: (socketInfo) => written.push(socketInfo) }),
+      get(server.url, { isSafe: true, observer: { onWritten: (socketInfo) => written.push(socketInfo) } }),
     );
     expect(await response.text(10)).toBe("x");
     expect(new Set(written).size).toBe(2);

@@ -2,8 +2,9 @@ import type { Cancellation } from "../cancellation.js";
 import type { TransportInfo } from "../connection-info.js";
 import type { HttpConnection } from "./http-connection.js";
 
-/** The maximum number of connections to one origin, and the additional reserve for requests that others depend on. */
-const [maxConnections, reservedConnections] = [256, 16];
+/** The maximum number of connections to one origin. There is an additional reserve for requests that others depend on. */
+export const maxConnections = 256;
+const reservedConnections = 16;
 
 /** The connections of one client, by origin. Idle connections are reused, the most recent first. */
 export interface SocketPool {

@@ -31,8 +31,14 @@ export class Call extends Canceller {
   readonly params: RpcObject;
   /** The era of the protocol that the caller speaks. */
   readonly era: Era;
-  /** When it was sent, progressed, or the caller responded to the server, whichever was last; in milliseconds since the epoch. */
+  /**
+   * When it was accepted, sent, progressed, or the caller responded to the server, whichever was last; in milliseconds since the epoch.
+   */
   activeAt = 0;
+  /** Whether it was sent to the server, and may have arrived. */
+  wasSent = false;
+  /** For how many connections to the server it waits, because all are in use; 0 if it does not. */
+  queuedFor = 0;
   /** Requests of the server that the caller has not responded to: meanwhile no progress is expected from the server. */
   openRequests = 0;
   /** Receives what the call waits for; undefined if nothing observes it. */

@@ -1,5 +1,6 @@
 import type { CallPhases } from "../../call-phases.js";
 import type { Cancellation } from "../../cancellation.js";
+import { ToolServerError } from "../../errors.js";
 import { InFlightMap } from "../../in-flight.js";
 import type { Call } from "./call.js";
 import { type ClientQueue, createClientQueue } from "./client-queue.js";
@@ -24,6 +25,10 @@ export interface SendOptions {
   readonly requestSignal?: Cancellation | undefined;
   /** Receives the phases of the request. Default: nothing does. */
   readonly phases?: CallPhases | undefined;
+  /** Called when the message is written, so that it may arrive, and each time it is written again. */
+  onWritten?(): void;
+  /** Over HTTP: the message waits for a connection, because this many are in use, and no more may be open; 0 when it no longer waits. */
+  onQueued?(connections: number): void;
 }
 
 export interface MessageOriginId {
@@ -95,7 +100,7 @@ export class Peer<Transport extends MessageTransport> {
       call.throwIfAborted();
       this.#lastId += 1;
       const id = this.#lastId;
-      const request = new PendingRequest(call, resolve, reject, () => {
+      const request = new PendingRequest(call, headers, resolve, reject, () => {
         // A server need not respond to a cancelled request, so nothing waits for it.
         if (!this.#pending.delete(id)) return;
         this.#cancel(message);
@@ -103,9 +108,7 @@ export class Peer<Transport extends MessageTransport> {
       });
       const message: RpcRequest = { jsonrpc: "2.0", id, method, params: withProgressToken(given, meta, id) };
       this.#pending.add(id, request);
-      const { phases } = call;
-      const options = headers === undefined && phases === undefined ? undefined : { headers, phases };
-      this.#transport.send(message, options).catch((error: unknown) => {
+      this.#transport.send(message, request).catch((error: unknown) => {
         if (this.#pending.delete(id)) request.onEnd(error as Error);
       });
     });
@@ -209,25 +212,42 @@ export class Peer<Transport extends MessageTransport> {
   }
 }
 
-// A class, because one is made for every call.
-class PendingRequest implements Pending {
+// A class, because one is made for every call. It is also the options of its message, so that no other object is.
+class PendingRequest implements Pending, SendOptions {
   readonly call: Call;
   readonly clientId = undefined;
+  readonly headers: SendOptions["headers"];
+  readonly phases: CallPhases | undefined;
+  /** Whether an earlier request of the call may have arrived. */
+  readonly #wasCallSent: boolean;
   readonly #resolve: (result: RpcObject) => void;
   readonly #reject: (error: unknown) => void;
   readonly #onCancel: () => void;
 
   constructor(
     call: Call,
+    headers: SendOptions["headers"],
     resolve: (result: RpcObject) => void,
     reject: (error: unknown) => void,
     onCancel: () => void,
   ) {
     this.call = call;
+    this.headers = headers;
+    this.phases = call.phases;
+    this.#wasCallSent = call.wasSent;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#onCancel = onCancel;
     call.addEventListener("abort", onCancel);
+  }
+
+  onWritten(): void {
+    this.call.wasSent = true;
+    this.call.activeAt = Date.now();
+  }
+
+  onQueued(connections: number): void {
+    this.call.queuedFor = connections;
   }
 
   onResponse({ result, error }: RpcResponse): void {
@@ -244,6 +264,8 @@ class PendingRequest implements Pending {
 
   onEnd(error: Error): void {
     this.call.removeEventListener("abort", this.#onCancel);
+    // Such as one of a session that the server no longer knows. It may be sent again.
+    if (ToolServerError.is(error) && error.details.wasSent === false) this.call.wasSent = this.#wasCallSent;
     this.#reject(error);
   }
 }

@@ -1,14 +1,20 @@
-import { type Cancellation, Canceller } from "../../cancellation.js";
+import { Canceller } from "../../cancellation.js";
+import type { SocketInfo } from "../../connection-info.js";
+import { publisherOf } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
+import type { RequestObserver } from "../../http/http-client.js";
 import { InFlightSet } from "../../in-flight.js";
 import type { RequestId } from "../rpc/json-rpc.js";
+import type { SendOptions } from "../rpc/peer.js";
 import { connectionOver } from "./transport-life.js";
 
 /** How many responses to the server's requests are posted concurrently, each on its own socket. */
 export const maxConcurrentReplies = 4;
 
+const messageSent = publisherOf("socket:message-sent");
+
 /** A posted message or an open stream, until its response has been read. */
-export class Post extends Canceller {
+export class Post extends Canceller implements RequestObserver {
   /** The id of the request; undefined for a notification or a response. */
   readonly id: RequestId | undefined;
   /** Whether it may have arrived. */
@@ -16,11 +22,23 @@ export class Post extends Canceller {
   /** Removes the listener for the sender's cancellation, for the few posts that have one. */
   stop: (() => void) | undefined = undefined;
   readonly #server: string;
+  readonly #options: SendOptions | undefined;
 
-  constructor(id: RequestId | undefined, server: string) {
+  constructor(id: RequestId | undefined, server: string, options: SendOptions | undefined) {
     super();
     this.id = id;
     this.#server = server;
+    this.#options = options;
+  }
+
+  onWritten(socketInfo: SocketInfo): void {
+    this.wasWritten = true;
+    this.#options?.onWritten?.();
+    messageSent(socketInfo);
+  }
+
+  onQueued(connections: number): void {
+    this.#options?.onQueued?.(connections);
   }
 
   /** Cancels the rest. */
@@ -43,7 +61,7 @@ export class Post extends Canceller {
 /** All posts of one transport. */
 export interface Posts {
   /** Starts a post, for a request with this id, which its sender may cancel. */
-  begin(id: RequestId | undefined, cancellation: Cancellation | undefined): Post;
+  begin(id: RequestId | undefined, options?: SendOptions): Post;
   end(post: Post): void;
   cancel(id: RequestId): void;
   /** Resolves when no matching post is left. */
@@ -59,9 +77,10 @@ export function createPosts(server: string): Posts {
   const waiting = new Set<() => void>();
 
   return {
-    begin(id, cancellation) {
-      const post = new Post(id, server);
+    begin(id, options) {
+      const post = new Post(id, server, options);
       posts.add(post);
+      const cancellation = options?.requestSignal;
       if (cancellation !== undefined) {
         const onAbort = (): void => post.giveUp(cancelled);
         if (cancellation.aborted) onAbort();

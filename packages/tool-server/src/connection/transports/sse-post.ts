@@ -1,5 +1,4 @@
 import type { CallPhases } from "../../call-phases.js";
-import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { sendWithinOrigin } from "../../http/redirects.js";
@@ -51,10 +50,7 @@ export async function postMessage(context: NetworkContext, message: SsePost): Pr
         // A call may wait for our response to a request from the server, and a cancellation must not wait for its call.
         usesReserve: post.id === undefined,
         phases,
-        onWritten(socketInfo) {
-          post.wasWritten = true;
-          publish("socket:message-sent", socketInfo);
-        },
+        observer: post,
       }),
     { method: "POST", url: endpoint, signal: post.signal, phases },
   );

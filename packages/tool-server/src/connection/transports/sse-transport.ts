@@ -131,7 +131,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     const cancelledId = cancelledIdOf(message);
     // A server that hangs never accepts the request.
     if (cancelledId !== undefined) posts.cancel(cancelledId);
-    const post = posts.begin(requestIdOf(message), undefined);
+    const post = posts.begin(requestIdOf(message), options);
     try {
       const body = JSON.stringify(message);
       await postMessage(context, { post, endpoint, body, headers: protocolHeaders, phases: options?.phases });

@@ -29,7 +29,7 @@ import {
 import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
 import { createTransportLife, deliver } from "./transport-life.js";
 
-const [messageSent, messageReceived] = [publisherOf("socket:message-sent"), publisherOf("socket:message-received")];
+const messageReceived = publisherOf("socket:message-received");
 
 /** The time limit for ending a session, in milliseconds. */
 const endSessionMs = 1000;
@@ -76,10 +76,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     body: JSON.stringify(message),
     signal: post,
     phases: options?.phases,
-    onWritten(socketInfo) {
-      post.wasWritten = true;
-      messageSent(socketInfo);
-    },
+    observer: post,
     // No other time limit applies to a message without a response.
     headersTimeoutMs: id === undefined ? limits.connectMs : undefined,
     // A call may wait for our response to a request from the server, and a cancellation must not wait for its call.
@@ -129,7 +126,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
 
   const listen = (): void => {
     if (listening !== undefined) return;
-    const post = posts.begin(undefined, undefined);
+    const post = posts.begin(undefined);
     listening = post;
     const drain = (failure: ToolServerError): void => {
       report(info, "warning", failure.message);
@@ -235,7 +232,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     // At once: a server that hangs would not read the cancellation either.
     if (cancelled !== undefined) posts.cancel(cancelled);
     const id = requestIdOf(message);
-    const post = posts.begin(id, options?.requestSignal);
+    const post = posts.begin(id, options);
     try {
       const request = id === undefined ? undefined : openRequest(id, post, options);
       if (request !== undefined && options?.resumptionToken !== undefined) {

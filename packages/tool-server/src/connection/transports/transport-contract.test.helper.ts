@@ -104,6 +104,15 @@ export function describeTransportContract(name: string, subject: ContractSubject
       expect(transport.failure).toBeUndefined();
     });
 
+    test("reports that a request was written before its response arrives", async () => {
+      const { transport, toClient } = await begin();
+      const responses: number[] = [];
+      const onWritten = (): void => void responses.push(toClient.length);
+      await transport.send({ jsonrpc: "2.0", id: 1, method: "test/echo", params: {} }, { onWritten });
+      await vi.waitFor(() => expect(toClient).toHaveLength(1), waiting);
+      expect(responses).toEqual([0]);
+    });
+
     test("returns each of 200 concurrent requests its own response", async () => {
       const { call } = await begin();
       const marks = Array.from({ length: 200 }, (_, index) => `mark ${index}`);
