@@ -52,11 +52,11 @@ export interface HttpRequest extends SocketOptions {
    * to a request from the server. Default false.
    */
   readonly usesReserve?: boolean | undefined;
-  readonly observer?: RequestObserver | undefined;
+  readonly observer?: HttpRequestObserver | undefined;
 }
 
 /** Notices what becomes of a request before its response. Must not throw. */
-export interface RequestObserver {
+export interface HttpRequestObserver {
   /** Called each time the request is written. */
   onWritten(socketInfo: SocketInfo): void;
   /** The request waits for a connection, because this many are in use, and no more may be open; 0 when it no longer waits. */

@@ -2,7 +2,7 @@ import { Canceller } from "../../cancellation.js";
 import type { SocketInfo } from "../../connection-info.js";
 import { publisherOf } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
-import type { RequestObserver } from "../../http/http-client.js";
+import type { HttpRequestObserver } from "../../http/http-client.js";
 import { InFlightSet } from "../../in-flight.js";
 import type { RequestId } from "../rpc/json-rpc.js";
 import type { SendOptions } from "../rpc/peer.js";
@@ -14,7 +14,7 @@ export const maxConcurrentReplies = 4;
 const messageSent = publisherOf("socket:message-sent");
 
 /** A posted message or an open stream, until its response has been read. */
-export class Post extends Canceller implements RequestObserver {
+export class Post extends Canceller implements HttpRequestObserver {
   /** The id of the request; undefined for a notification or a response. */
   readonly id: RequestId | undefined;
   /** Whether it may have arrived. */
