@@ -160,29 +160,59 @@ test("sends an error for an invalid line, and serves the others", async () => {
   ]);
 });
 
-test("disconnects a client that ends its input, and cancels its call", async () => {
-  let isRunning = false;
-  let aborted = false;
+/** A server whose tool ends when it is cancelled. */
+async function serveHanging(): Promise<{ readonly entry: object; readonly calls: { isAborted: boolean }[] }> {
+  const calls: { isAborted: boolean }[] = [];
   const url = await serveModern(() => {
     const server = new McpServer({ name: "hang", version: "1" }, { capabilities: { tools: {} } });
     server.registerTool("hang", { inputSchema: z.object({}) }, (_, context) => {
-      isRunning = true;
+      const call = { isAborted: false };
+      calls.push(call);
       return new Promise((resolve) => {
         context.mcpReq.signal.addEventListener("abort", () => {
-          aborted = true;
+          call.isAborted = true;
           resolve({ content: [] });
         });
       });
     });
     return server;
   });
-  const pipes = await open({ hang: { type: "http", url } });
+  return { entry: { type: "http", url }, calls };
+}
+
+/** A modern message, as a line. */
+function modernLine(id: number, method: string, params: object = {}): string {
+  const _meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": { name: "pipes", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  return `${JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta } })}\n`;
+}
+
+test("disconnects a client that ends its input, and cancels its call", async () => {
+  const { entry, calls } = await serveHanging();
+  const pipes = await open({ hang: entry });
   const client = await connectOver(pipes, "legacy");
   const call = client.callTool({ name: "hang__hang", arguments: {} }).catch(() => {});
-  await expect.poll(() => isRunning, pollOptions).toBe(true);
+  await expect.poll(() => calls.length, pollOptions).toBe(1);
   pipes.input.end();
   await pipes.closed;
-  await expect.poll(() => aborted, pollOptions).toBe(true);
+  await expect.poll(() => calls[0]?.isAborted, pollOptions).toBe(true);
   await client.close();
   await call;
+});
+
+test("cancels a modern request whose id was used before, by a request that was cancelled", async () => {
+  const { entry, calls } = await serveHanging();
+  const { input, lines } = await open({ hang: entry });
+  const call = modernLine(5, "tools/call", { name: "hang__hang", arguments: {} });
+  const cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}\n';
+  input.write(call);
+  await expect.poll(() => calls.length, pollOptions).toBe(1);
+  input.write(cancel + call);
+  await expect.poll(() => calls.map(({ isAborted }) => isAborted), pollOptions).toEqual([true, false]);
+  input.write(cancel);
+  await expect.poll(() => calls[1]?.isAborted, pollOptions).toBe(true);
+  expect(lines).toEqual([]);
 });

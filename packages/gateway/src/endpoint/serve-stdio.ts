@@ -43,8 +43,8 @@ const requester: Requester = { principal: "stdio", rateKey: "stdio" };
  */
 export function serveStdio(parts: EndpointParts, input: Readable, output: Writable): StdioClient {
   const { accounts, stateless, subscriptions, limits, events } = parts;
-  /** Functions that cancel modern requests, by id. */
-  const running = new Map<RequestId, () => void>();
+  /** Modern requests, by id. After a cancellation, a client may use the id again before the first request has ended. */
+  const running = new Map<RequestId, { cancel(): void }>();
   let session: Session | undefined;
   let isClosed = false;
   let settle = (): void => {};
@@ -86,27 +86,27 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     if (!modernVersions.includes(envelope.version)) throw unsupportedVersion(envelope.version);
     const { id } = request;
     if (running.has(id)) throw new RpcError(rpcCodes.invalidRequest, "A request with this id is already in flight.");
+    // The response may be sent before the function is known.
+    const own = { cancel: () => {} };
+    const end = (): boolean => running.get(id) === own && running.delete(id);
     const outlet: Outlet = {
       get isOpen() {
         return shared.isOpen;
       },
       send: write,
       respond(message) {
-        running.delete(id);
-        write(message);
+        if (end()) write(message);
       },
-      end: () => void running.delete(id),
+      end: () => void end(),
     };
-    // The response may be sent before `cancel` is known.
-    running.set(id, () => {});
-    const cancel =
+    running.set(id, own);
+    own.cancel =
       request.method === "subscriptions/listen"
         ? subscriptions.begin(request, requester.principal, outlet)
         : stateless.request(
             { request, envelope, account: accounts.shared(requester, envelope.clientInfo), headers: undefined },
             outlet,
           );
-    if (running.has(id)) running.set(id, cancel);
   };
 
   const notifyModern = (message: RpcNotification): void => {
@@ -125,7 +125,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     else if (kind === "notification") {
       const cancelled = cancelledIdOf(message);
       if (cancelled !== undefined && running.has(cancelled)) {
-        running.get(cancelled)?.();
+        running.get(cancelled)?.cancel();
         running.delete(cancelled);
       } else if (session !== undefined) session.notified(message);
       else if (isExtensionNotification(message.method)) notifyModern(message);
@@ -160,7 +160,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     if (isClosed) return;
     isClosed = true;
     input.off("data", onData);
-    for (const cancel of running.values()) cancel();
+    for (const request of running.values()) request.cancel();
     running.clear();
     session?.close("client disconnected");
     settle();
