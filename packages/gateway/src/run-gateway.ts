@@ -142,6 +142,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     retry: callSignIns?.retry,
   });
   const parked = createParkedCalls({ max: limits.parkedCalls, timeoutMs: limits.inputMs });
+  let isClosing = false;
   const parts: EndpointParts = {
     merged,
     limits,
@@ -157,9 +158,9 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
       if (headers.cookie === undefined) return undefined;
       return page?.sessionOf({ cookie: headers.cookie, key: headerOf(headers, keyHeader) })?.id;
     }),
+    isClosing: () => isClosing,
   };
   const stdioClients = new Set<StdioClient>();
-  let isClosing = false;
   const stopping = new AbortController();
 
   const closeAll = async (graceMs: number): Promise<void> => {
@@ -184,7 +185,6 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   const routes = createRoutes(parts, {
     texts: observers.pages,
     isReady: () => servers.all.every((server) => server.isSettled()),
-    isClosing: () => isClosing,
     pages: options.pages ?? {},
     handlePage: page?.handle,
   });

@@ -23,4 +23,6 @@ export interface EndpointParts {
   readonly streams: EventStreams;
   readonly turns: TurnQueue;
   readonly requesterOf: (request: EndpointRequest) => Requester;
+  /** Whether the gateway is shutting down: it only finishes what is in flight. */
+  readonly isClosing: () => boolean;
 }

@@ -154,6 +154,11 @@ export async function readMessage(
   return undefined;
 }
 
+/** The error for a request that arrives while the gateway is shutting down. */
+export function shuttingDown(): RpcError {
+  return httpError(503, "The gateway is shutting down.");
+}
+
 export function httpError(status: number, message: string, code: number = rpcCodes.failed): RpcError {
   return new RpcError(code, message, { status });
 }

@@ -3,11 +3,13 @@ import { Client, type ClientOptions, type JSONRPCMessage, type Transport } from 
 import { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import type { Gateway } from "../gateway.js";
 import { type Mode, pollOptions, startTestGateway, textOf } from "../gateway.test.helper.js";
 import { makeEcho, serveLegacy, serveModern } from "../tool-servers.test.helper.js";
 
 /** Pipes to a gateway, and the messages that it wrote. */
 interface Pipes {
+  readonly gateway: Gateway;
   readonly input: PassThrough;
   readonly lines: JSONRPCMessage[];
   readonly closed: Promise<void>;
@@ -19,7 +21,7 @@ async function open(entries: object, options: Parameters<typeof startTestGateway
   expect(gateway.url).toBeUndefined();
   const [input, output] = [new PassThrough(), new PassThrough()];
   const { closed } = gateway.serveStdio(input, output);
-  const pipes: Pipes = { input, lines: [], closed, onLine: undefined };
+  const pipes: Pipes = { gateway, input, lines: [], closed, onLine: undefined };
   let rest = "";
   output.on("data", (chunk) => {
     const parts = (rest + chunk).split("\n");
@@ -215,4 +217,33 @@ test("cancels a modern request whose id was used before, by a request that was c
   input.write(cancel);
   await expect.poll(() => calls[1]?.isAborted, pollOptions).toBe(true);
   expect(lines).toEqual([]);
+});
+
+test("counts subscriptions towards clientRate", async () => {
+  const { input, lines } = await open({}, { limits: { clientRate: 1 } });
+  const params = { notifications: { toolsListChanged: true } };
+  // Twice the rate are allowed at once.
+  input.write([1, 2, 3].map((id) => modernLine(id, "subscriptions/listen", params)).join(""));
+  await expect.poll(() => lines.length, pollOptions).toBe(3);
+  expect(lines.filter((line) => "error" in line)).toMatchObject([{ id: 3, error: { data: { reason: "OVERLOADED" } } }]);
+});
+
+test("refuses requests while the gateway shuts down, and finishes those in flight", async () => {
+  const { entry, calls } = await serveHanging();
+  const { gateway, input, lines, closed } = await open({ hang: entry });
+  input.write(modernLine(1, "tools/call", { name: "hang__hang", arguments: {} }));
+  await expect.poll(() => calls.length, pollOptions).toBe(1);
+  const closing = gateway.close({ graceMs: pollOptions.timeout });
+  input.write(modernLine(2, "tools/list"));
+  input.write('{"jsonrpc":"2.0","id":3,"method":"tools/list"}\n');
+  await expect.poll(() => lines.length, pollOptions).toBe(2);
+  const error = { message: "The gateway is shutting down." };
+  expect(lines).toMatchObject([
+    { id: 2, error },
+    { id: 3, error },
+  ]);
+  expect(calls).toEqual([{ isAborted: false }]);
+  input.write('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n');
+  await closing;
+  await closed;
 });

@@ -22,6 +22,7 @@ import type { Session } from "../callers/session.js";
 import { isExtensionNotification } from "../extension-messages.js";
 import { beginSession } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
+import { shuttingDown } from "./http-outlet.js";
 import { unsupportedVersion } from "./modern-http.js";
 
 /** A client that is served over stdio. */
@@ -42,7 +43,7 @@ const requester: Requester = { principal: "stdio", rateKey: "stdio" };
  * version is stateless. Nothing else may be written to the output.
  */
 export function serveStdio(parts: EndpointParts, input: Readable, output: Writable): StdioClient {
-  const { accounts, stateless, subscriptions, limits, events } = parts;
+  const { accounts, dispatch, stateless, subscriptions, limits, events, isClosing } = parts;
   /** Modern requests, by id. After a cancellation, a client may use the id again before the first request has ended. */
   const running = new Map<RequestId, { cancel(): void }>();
   let session: Session | undefined;
@@ -99,14 +100,13 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
       },
       end: () => void end(),
     };
+    const account = accounts.shared(requester, envelope.clientInfo);
+    const isSubscription = request.method === "subscriptions/listen";
+    if (isSubscription) dispatch.count(account);
     running.set(id, own);
-    own.cancel =
-      request.method === "subscriptions/listen"
-        ? subscriptions.begin(request, requester.principal, outlet)
-        : stateless.request(
-            { request, envelope, account: accounts.shared(requester, envelope.clientInfo), headers: undefined },
-            outlet,
-          );
+    own.cancel = isSubscription
+      ? subscriptions.begin(request, account.principal, outlet)
+      : stateless.request({ request, envelope, account, headers: undefined }, outlet);
   };
 
   const notifyModern = (message: RpcNotification): void => {
@@ -129,7 +129,8 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
         running.delete(cancelled);
       } else if (session !== undefined) session.notified(message);
       else if (isExtensionNotification(message.method)) notifyModern(message);
-    } else if (hasEnvelope(message.params)) serveModern(message);
+    } else if (isClosing()) throw shuttingDown();
+    else if (hasEnvelope(message.params)) serveModern(message);
     else if (message.method === "initialize") initialize(message);
     else if (session === undefined) throw new RpcError(rpcCodes.invalidRequest, "Send initialize first.");
     else session.request(message, shared);

@@ -1,6 +1,6 @@
 import type { EndpointParts } from "../endpoint/endpoint-parts.js";
 import type { EndpointRequest, EndpointResponse, HttpHandler } from "../endpoint/http-exchange.js";
-import { endFailed, httpError, refuse } from "../endpoint/http-outlet.js";
+import { endFailed, httpError, refuse, shuttingDown } from "../endpoint/http-outlet.js";
 import { createMcpEndpoint } from "../endpoint/mcp-endpoint.js";
 import { createSseEndpoint, messagesPath } from "../endpoint/sse-endpoint.js";
 import type { TextPage } from "../gateway-observer.js";
@@ -13,7 +13,6 @@ export interface RoutesOptions {
   readonly texts: Readonly<Record<string, TextPage>>;
   /** Whether each server has connected or failed. */
   readonly isReady: () => boolean;
-  readonly isClosing: () => boolean;
   /** Additional pages of the program that started the gateway, by path. */
   readonly pages: Readonly<Record<string, HttpHandler>>;
   /** The page for browsers: handles a request if its path belongs to the page. */
@@ -22,7 +21,7 @@ export interface RoutesOptions {
 
 /** Handles all HTTP requests that are not for Channelz or the administration, by path. */
 export function createRoutes(parts: EndpointParts, options: RoutesOptions): HttpHandler {
-  const { isClosing } = options;
+  const { isClosing } = parts;
   const sse = createSseEndpoint(parts);
   const mcp = createMcpEndpoint(parts);
   const getOnly =
