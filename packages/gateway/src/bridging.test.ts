@@ -283,6 +283,7 @@ describe("a call that waits for input from a modern client", () => {
     const gateway = await startWaiting({ parkedCalls: 1 });
     expect((await call(gateway)).result?.resultType).toBe("input_required");
     expect((await call(gateway)).error?.code).toBe(-32_000);
+    expect(gateway.events.filter(({ kind }) => kind === "refused")).toMatchObject([{ limit: "parked-calls" }]);
     await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, pollOptions).toBe(1);
   });
 });

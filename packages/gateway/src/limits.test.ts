@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { connect, pollOptions, post, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
 import { completeLimits } from "./limits.js";
+import { serveRaw } from "./raw-server.test.helper.js";
 import { makeEcho, serveModern } from "./tool-servers.test.helper.js";
 
 /** A server whose tool ends when it is released. */
@@ -140,8 +141,56 @@ test("limits the calls in flight of one server, without affecting other servers"
     /"hold" has reached its limit of 2 calls in flight/,
   );
   expect(textOf(await client.callTool({ name: "echo__echo", arguments: { text: "a" } }))).toBe("echo: a");
+  expect(gateway.events.filter(({ kind }) => kind === "refused")).toMatchObject([{ limit: "server-concurrency" }]);
   release();
   expect((await Promise.all(held)).map(textOf)).toEqual(["held", "held"]);
+});
+
+test("reports each notification that is dropped because too many wait for a server", async () => {
+  let held = 0;
+  const extensions = { "example.com/notes": {} };
+  const server = await serveRaw({
+    initialize: () =>
+      JSON.stringify({
+        protocolVersion: "2025-11-25",
+        capabilities: { tools: {}, extensions },
+        serverInfo: { name: "raw", version: "1" },
+      }),
+    "notifications/example/changed"() {
+      held += 1;
+      return undefined;
+    },
+  });
+  const gateway = await startTestGateway({ raw: server.entry });
+  await expect.poll(() => gateway.gateway.servers()[0]?.tools, pollOptions).toBe(1);
+  const client = await connect(gateway, "legacy", { capabilities: { extensions } });
+  for (let sent = 0; sent < 40; sent += 1)
+    await client.notification({ method: "notifications/example/changed" } as never);
+  const refusals = () => gateway.events.flatMap((event) => (event.kind === "refused" ? event.limit : []));
+  await expect.poll(refusals, pollOptions).toEqual(Array(8).fill("server-notifications"));
+  await expect.poll(() => held, pollOptions).toBe(32);
+});
+
+test("reports a notification that exceeds clientRate, and does not forward it", async () => {
+  const gateway = await startTestGateway({}, { limits: { clientRate: 1 } });
+  const { session } = await begin(gateway);
+  const notify = () => post(gateway, { jsonrpc: "2.0", method: "notifications/example/changed" }, session);
+  await expect.poll(async () => (await notify()).status, pollOptions).toBe(429);
+  expect(gateway.events.filter(({ kind }) => kind === "refused")).toMatchObject([{ limit: "client-rate" }]);
+});
+
+test("reports a subscription that exceeds the limit of listeners", async () => {
+  const gateway = await startTestGateway({}, { limits: { listeners: 1 } });
+  const listen = (id: number) => {
+    const notifications = { toolsListChanged: true };
+    const { message, headers } = modernRequest(id, "subscriptions/listen", { notifications });
+    return post(gateway, message, headers);
+  };
+  const stream = (await listen(1)).body?.getReader();
+  onTestFinished(() => stream?.cancel());
+  await stream?.read();
+  expect(await (await listen(2)).text()).toContain("Subscription limit reached");
+  expect(gateway.events.filter(({ kind }) => kind === "refused")).toMatchObject([{ limit: "listeners" }]);
 });
 
 test("closes the session that has been idle longest at the session limit, and none in use", async () => {

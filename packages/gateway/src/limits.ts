@@ -1,4 +1,7 @@
-/** The limits of a gateway. What exceeds them is refused and reported by an event. */
+/**
+ * The limits of a gateway. What exceeds them is refused or ended, and reported by an event: `refused`, or the event of what it ends, such
+ * as `call`.
+ */
 export interface GatewayLimits {
   /** Bytes of a message from a client. Default 4 MiB. */
   readonly messageBytes: number;
@@ -74,9 +77,9 @@ export function completeLimits(given: Partial<GatewayLimits> = {}): GatewayLimit
   return limits;
 }
 
-/** Limits how many requests each client sends per second. */
+/** Limits how many requests there are per second for each key, such as a client or a server. */
 export interface Rates {
-  /** Counts a request; false if the client has sent too many. */
+  /** Counts a request; false if there were too many for this key. */
   take(key: string): boolean;
 }
 

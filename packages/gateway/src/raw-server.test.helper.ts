@@ -10,7 +10,7 @@ export interface RawMessage {
   readonly error?: { readonly code: number; readonly message: string } | undefined;
 }
 
-/** Handles one method: returns its result as JSON, or writes to the response itself. */
+/** Handles one method: returns its result as JSON, or writes to the response itself. That of a notification always does. */
 export type RawMethod = (message: RawMessage, response: ServerResponse) => string | undefined;
 
 /** A legacy server with arbitrary responses. */
@@ -61,6 +61,10 @@ export async function serveRaw(methods: Readonly<Record<string, RawMethod>> = {}
       const message = JSON.parse(body || "{}") as RawMessage;
       seen.push(message);
       const { id, method = "" } = message;
+      if (id === undefined && methods[method] !== undefined) {
+        methods[method](message, response);
+        return;
+      }
       if (id === undefined || method === "" || method === "server/discover") {
         response.writeHead(method === "server/discover" ? 400 : 202).end();
         return;

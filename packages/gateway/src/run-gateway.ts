@@ -149,7 +149,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     events,
     dispatch,
     sessions,
-    stateless: createStatelessRequests({ merged, dispatch, parked, onDefect: events.reportDefect }),
+    stateless: createStatelessRequests({ merged, dispatch, parked, events }),
     subscriptions: createClientSubscriptions({ merged, events, max: limits.listeners }),
     accounts: createAccounts(limits),
     streams: createEventStreams(),

@@ -16,7 +16,10 @@ export interface Accounts {
   create(requester: Requester, client: Implementation | undefined): ClientAccount;
   /** The account of a client without a session: all requests of one principal under one name share it. */
   shared(requester: Requester, client: Implementation | undefined): ClientAccount;
-  /** Resolves when no call is in flight. After `graceMs` the remaining calls are cancelled with this reason. */
+  /**
+   * Resolves when no call is in flight. After `graceMs` the remaining calls are cancelled with this reason, and it resolves a second later
+   * even if some have not ended.
+   */
   idle(graceMs: number, reason: Error): Promise<void>;
 }
 

@@ -55,6 +55,7 @@ export interface Session extends CallSession {
   touch(): void;
   /** Dispatches a request; its response and related messages are sent to the outlet. */
   request(request: RpcRequest, outlet: Outlet, headers?: RequestHeaders): void;
+  /** Throws an RpcError if the client has reached a limit. */
   notified(notification: RpcNotification): void;
   responded(response: RpcResponse): void;
   /** Sets the stream for messages that relate to no request. The previous one is ended. */
@@ -143,8 +144,10 @@ export function createSession(init: SessionInit): Session {
       session.usedAt = Date.now();
       const cancelled = cancelledIdOf(notification);
       if (cancelled !== undefined) find(cancelled)?.cancel();
-      else if (isExtensionNotification(notification.method) && account.count() === undefined)
+      else if (isExtensionNotification(notification.method)) {
+        dispatch.count(account);
         init.forwardNotification(notification, capabilities);
+      }
     },
     responded(response) {
       session.usedAt = Date.now();

@@ -16,6 +16,7 @@ import {
 import type { ClientAccount, RequestHeaders } from "../client-call.js";
 import type { Dispatch } from "../dispatch/dispatch.js";
 import { type MergedServer, methodNotFound } from "../dispatch/merged-server.js";
+import type { GatewayEvents } from "../events.js";
 import type { Outlet } from "./outlet.js";
 import type { ParkedCalls } from "./parked-calls.js";
 import { type RoundOutcome, StatelessCall } from "./stateless-call.js";
@@ -37,7 +38,7 @@ export interface StatelessRequestsOptions {
   readonly merged: MergedServer;
   readonly dispatch: Dispatch;
   readonly parked: ParkedCalls;
-  readonly onDefect: (error: unknown) => void;
+  readonly events: Pick<GatewayEvents, "emit" | "reportDefect">;
 }
 
 /** Methods whose results have caching fields. */
@@ -58,7 +59,7 @@ const parkedPrefix = "p.";
 const serverPrefix = "u.";
 
 export function createStatelessRequests(options: StatelessRequestsOptions): StatelessRequests {
-  const { merged, dispatch, parked, onDefect } = options;
+  const { merged, dispatch, parked, events } = options;
   /** Dispatches a call, or finds the one that waits for the input in this request. */
   const dispatchOrResume = ({ request, envelope, account, headers }: StatelessRequest): StatelessCall => {
     const { id, method, params } = request;
@@ -87,6 +88,7 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
       if (state === undefined) {
         call.cancel();
         const message = "The gateway has reached its limit of calls that wait for input. Try again later.";
+        events.emit({ kind: "refused", limit: "parked-calls", reason: message });
         outlet.respond({ jsonrpc: "2.0", id, error: { code: rpcCodes.failed, message } }, 200);
         return;
       }
@@ -129,10 +131,10 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
       };
       serve()
         .catch((error: unknown) => {
-          onDefect(error);
+          events.reportDefect(error);
           outlet.respond({ jsonrpc: "2.0", id, error: faultOf(undefined) }, 500);
         })
-        .catch(onDefect);
+        .catch(events.reportDefect);
       return () => {
         if (isOver) return;
         isOver = true;

@@ -25,7 +25,7 @@ export interface ClientSubscriptions {
 
 export interface ClientSubscriptionsOptions {
   readonly merged: MergedServer;
-  readonly events: Pick<GatewayEvents, "subscribe" | "reportDefect">;
+  readonly events: Pick<GatewayEvents, "emit" | "subscribe" | "reportDefect">;
   readonly max: number;
 }
 
@@ -45,7 +45,9 @@ export function createClientSubscriptions({ merged, events, max }: ClientSubscri
   const open = new Set<(isGraceful: boolean) => void>();
 
   const assertRoom = (): void => {
-    if (open.size >= max) throw new RpcError(rpcCodes.internalError, "Subscription limit reached. Try again later.");
+    if (open.size < max) return;
+    events.emit({ kind: "refused", limit: "listeners", reason: `The limit of ${max} subscriptions is reached.` });
+    throw new RpcError(rpcCodes.internalError, "Subscription limit reached. Try again later.");
   };
 
   const listen = async (

@@ -3,6 +3,7 @@ import { Client, type ClientOptions, type JSONRPCMessage, type Transport } from 
 import { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import type { GatewayEvent } from "../events.js";
 import type { Gateway } from "../gateway.js";
 import { type Mode, pollOptions, startTestGateway, textOf } from "../gateway.test.helper.js";
 import { makeEcho, serveLegacy, serveModern } from "../tool-servers.test.helper.js";
@@ -149,7 +150,9 @@ describe.each<Mode>(["legacy", "modern"])("a %s client over stdio", (mode) => {
 });
 
 test("sends an error for an invalid line, and serves the others", async () => {
-  const { input, lines } = await open({}, { limits: { messageBytes: 1000 } });
+  const refused: unknown[] = [];
+  const onEvent = (event: GatewayEvent): void => void (event.kind === "refused" && refused.push(event.limit));
+  const { input, lines } = await open({}, { limits: { messageBytes: 1000 }, onEvent });
   input.write('not json\n{"a":1}\n\n');
   input.write(`{"x":"${"y".repeat(2000)}"}\n`);
   input.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n');
@@ -160,6 +163,7 @@ test("sends an error for an invalid line, and serves the others", async () => {
     { id: null, error: { code: -32_600 } },
     { id: 1, error: { message: "Send initialize first." } },
   ]);
+  expect(refused).toEqual(["message-bytes"]);
 });
 
 /** A server whose tool ends when it is cancelled. */

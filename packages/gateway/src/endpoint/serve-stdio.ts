@@ -112,8 +112,8 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
   const notifyModern = (message: RpcNotification): void => {
     try {
       const envelope = hasEnvelope(message.params) ? readEnvelope(message.params) : undefined;
-      if (accounts.shared(requester, envelope?.clientInfo).count() === undefined)
-        parts.merged.notify(message, envelope?.capabilities);
+      dispatch.count(accounts.shared(requester, envelope?.clientInfo));
+      parts.merged.notify(message, envelope?.capabilities);
     } catch (error) {
       // A notification has no response that could report what is wrong with it.
       events.reportIfDefect(error);
@@ -152,6 +152,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
   };
   const onTooLong = (): true => {
     const message = `The message exceeds the limit of ${limits.messageBytes} bytes.`;
+    events.emit({ kind: "refused", limit: "message-bytes", reason: message });
     if (!isClosed) write({ jsonrpc: "2.0", id: null, error: { code: rpcCodes.invalidRequest, message } });
     return true;
   };

@@ -93,6 +93,7 @@ test("limits the open streams, and frees the slot of a closed one", async () => 
   const [first, second, third] = [await open(), await open(), await open()];
   onTestFinished(() => second.end());
   expect([first, second, third].map(({ status }) => status)).toEqual([200, 200, 503]);
+  expect(gateway.events.filter(({ kind }) => kind === "refused")).toMatchObject([{ limit: "sessions" }]);
   await first.end();
   await expect
     .poll(async () => {

@@ -24,7 +24,7 @@ export interface SseEndpoint {
 export const messagesPath = "/messages";
 
 export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
-  const { limits, streams, requesterOf } = parts;
+  const { limits, events, streams, requesterOf } = parts;
   const clients = new Map<string, SseClient>();
 
   const initialize = (id: string, client: SseClient, message: RpcRequest): void => {
@@ -64,6 +64,8 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
       }
       // Each stream may start a session, and until then the session limit cannot close it.
       if (clients.size >= limits.sessions) {
+        const reason = `The limit of ${limits.sessions} sessions is reached by streams of HTTP+SSE clients.`;
+        events.emit({ kind: "refused", limit: "sessions", reason });
         refuse(request, response, httpError(503, "Stream limit reached. Try again later."));
         return;
       }

@@ -8,6 +8,7 @@ import {
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
+import type { GatewayEvents } from "../events.js";
 import { createRates, type GatewayLimits } from "../limits.js";
 
 /** Why a server drains: what a reload did to it. */
@@ -30,20 +31,29 @@ export interface ServerCallsOptions {
   readonly server: string;
   readonly limits: GatewayLimits;
   readonly clock: Clock;
+  readonly events: Pick<GatewayEvents, "emit">;
 }
 
-export function createServerCalls({ server, limits, clock }: ServerCallsOptions): ServerCalls {
+export function createServerCalls({ server, limits, clock, events }: ServerCallsOptions): ServerCalls {
   const all = new InFlightSet<ClientCall>();
   const rates = createRates(limits.serverRate, () => clock.now());
   let drainReason: DrainReason | undefined;
   let onDrained = (): void => {};
 
+  const overloaded = (limit: "concurrency" | "rate"): RpcError => {
+    const reached =
+      limit === "concurrency" ? `${limits.serverConcurrency} calls in flight` : `${limits.serverRate} calls per second`;
+    const message = `Server ${JSON.stringify(server)} has reached its limit of ${reached}. Try again later.`;
+    events.emit({ kind: "refused", limit: `server-${limit}`, reason: message });
+    return new RpcError(rpcCodes.failed, message, { data: { reason: "OVERLOADED" } });
+  };
+
   return {
     all,
     add(call) {
       if (drainReason !== undefined) throw notCalled(server, drainReason);
-      if (all.size >= limits.serverConcurrency) throw overloaded(server, "concurrency", limits);
-      if (!rates.take("")) throw overloaded(server, "rate", limits);
+      if (all.size >= limits.serverConcurrency) throw overloaded("concurrency");
+      if (!rates.take("")) throw overloaded("rate");
       call.activeAt = clock.now();
       all.add(call);
     },
@@ -76,13 +86,6 @@ export function createServerCalls({ server, limits, clock }: ServerCallsOptions)
       });
     },
   };
-}
-
-function overloaded(server: string, limit: "concurrency" | "rate", limits: GatewayLimits): RpcError {
-  const reached =
-    limit === "concurrency" ? `${limits.serverConcurrency} calls in flight` : `${limits.serverRate} calls per second`;
-  const message = `Server ${JSON.stringify(server)} has reached its limit of ${reached}. Try again later.`;
-  return new RpcError(rpcCodes.failed, message, { data: { reason: "OVERLOADED" } });
 }
 
 function notCalled(server: string, why: DrainReason): ToolServerError {

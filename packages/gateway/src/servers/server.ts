@@ -115,7 +115,7 @@ const maxNotifications = 32;
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
   const { entry, configured, secrets, info, limits, clock, events, isUnprefixed } = options;
   const { name } = entry;
-  const calls = createServerCalls({ server: name, limits, clock });
+  const calls = createServerCalls({ server: name, limits, clock, events });
   /** Notifications that wait to be sent. */
   let notifications = 0;
 
@@ -207,7 +207,12 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     },
     notify(method, params, capabilities) {
       const { current } = connection;
-      if (current === undefined || connection.isRetired || notifications >= maxNotifications) return;
+      if (current === undefined || connection.isRetired) return;
+      if (notifications >= maxNotifications) {
+        const reason = `A notification to server ${JSON.stringify(name)} was dropped: ${maxNotifications} others wait to be sent.`;
+        events.emit({ kind: "refused", limit: "server-notifications", reason });
+        return;
+      }
       const isModern = current.server?.era === "modern" && capabilities !== undefined;
       const meta = isModern ? { _meta: { ...metaOf(params), [metaKeys.clientCapabilities]: capabilities } } : {};
       notifications += 1;
