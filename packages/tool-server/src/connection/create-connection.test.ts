@@ -62,6 +62,20 @@ describe("connecting", () => {
     expect(connection.state).toBe("READY");
   });
 
+  test("connects once if a listener of its state connects too", async () => {
+    const { server, clock, connection } = setUp({ isEager: true, backOff: { firstMs: 100, maxMs: 400 } });
+    await connection.connect();
+    clock.advance(401);
+    const reconnected: Promise<unknown>[] = [];
+    connection.onState(({ state }) => {
+      if (state === "IDLE") reconnected.push(connection.connect());
+    });
+    server.die(transportFailure("CONNECTION_LOST", true));
+    await expect.poll(() => reconnected.length, waiting).toBe(1);
+    await reconnected[0];
+    expect([connection.state, server.opened]).toEqual(["READY", 2]);
+  });
+
   test("shares one connection among concurrent calls", async () => {
     const { server, connection } = setUp();
     const responses = await Promise.all(

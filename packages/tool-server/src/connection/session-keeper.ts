@@ -119,6 +119,11 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     return session;
   };
 
+  /** A listener of the state may have begun already, or closed the connection. */
+  const beginIfIdle = (): void => {
+    if (state.kind === "idle") void begin();
+  };
+
   /** Waits for a time, or until the state changes. */
   const waitForRetry = async (delayMs: number, signal: Cancellation | undefined): Promise<void> => {
     let stop = (): void => {};
@@ -163,7 +168,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       const reason = failure?.message ?? "The server ended the connection.";
       if (pauseMs === 0 && failure?.code !== "SERVER_UNREACHABLE") {
         setState({ kind: "idle" }, reason);
-        if (isEager) void begin();
+        if (isEager) beginIfIdle();
       } else {
         fail(failure ?? lostConnection(info.name), pauseMs);
       }
