@@ -1,10 +1,11 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { configurationOf, connect, pollOptions, startTestGateway, textOf } from "./gateway.test.helper.js";
 import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
+import { request, serveTasks, subscribe } from "./task-servers.test.helper.js";
 import { everything, makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 test("keeps the connections of unchanged servers, restarts changed ones, ends removed ones, and notifies clients", async () => {
@@ -246,5 +247,53 @@ test.each(["legacy", "modern"] as const)(
     await gateway.gateway.reload([configurationOf({ notes: after })]);
     await expect.poll(() => asked, pollOptions).toEqual(["before", "after"]);
     await subscribed;
+  },
+);
+
+test.each(["replaced", "removed"])(
+  "releases a server that was %s although clients stay subscribed to it",
+  async (how) => {
+    const uri = "notes://all";
+    const makeNotes = () => {
+      const server = new McpServer(
+        { name: "notes", version: "1" },
+        { capabilities: { resources: { subscribe: true } } },
+      );
+      server.registerResource("all", uri, {}, () => ({ contents: [{ uri, text: "all" }] }));
+      return server;
+    };
+    const [notes, tasks] = [await serveModern(makeNotes), await serveTasks({ nextId: () => "t" })];
+    const configure = (reload: string): GatewayConfiguration => {
+      const headers = { "x-reload": reload };
+      return configurationOf({
+        notes: { type: "http", url: notes, headers },
+        tasks: { type: "http", url: tasks.url, headers },
+      });
+    };
+    const gateway = await startTestGateway({}, { configurations: [] });
+    const isReady = (): boolean => gateway.gateway.servers().every(({ state }) => state === "READY");
+    // Not a variable of the test, which would stay referenced.
+    const before = await (async () => {
+      const configured = configure("before");
+      await gateway.gateway.reload([configured]);
+      return new WeakRef(configured);
+    })();
+    await expect.poll(isReady, pollOptions).toBe(true);
+    const { result } = await request(gateway, "tools/call", { name: "tasks__work", arguments: {} });
+    const filter = { resourceSubscriptions: [uri], taskIds: [result?.taskId] };
+    const { received } = await subscribe(gateway, filter);
+    await expect.poll(() => received[0]?.params?.notifications, pollOptions).toEqual(filter);
+
+    await gateway.gateway.reload(how === "replaced" ? [configure("after")] : []);
+    await expect.poll(isReady, pollOptions).toBe(true);
+    await vi.waitFor(
+      async () => {
+        globalThis.gc?.();
+        await new Promise((resolve) => setImmediate(resolve));
+        expect(before.deref() === undefined).toBe(true);
+      },
+      { timeout: 60_000, interval: 20 },
+    );
+    expect(received).toHaveLength(1);
   },
 );

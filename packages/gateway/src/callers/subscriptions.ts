@@ -8,8 +8,9 @@ import {
   type RpcRequest,
   rpcCodes,
 } from "@wirescope/tool-server/internal";
+import type { WatchedResource } from "../client-call.js";
 import type { MergedServer } from "../dispatch/merged-server.js";
-import { maxUriLength, type ResourceRoute } from "../dispatch/resources.js";
+import { maxUriLength, watchedResource } from "../dispatch/resources.js";
 import type { ChangingList, GatewayEvents } from "../events.js";
 import { declaresTasks, tasksMissing } from "../task-states.js";
 import type { Outlet } from "./outlet.js";
@@ -66,7 +67,10 @@ export function createClientSubscriptions({ merged, events, max }: ClientSubscri
     const tasks = new Map(
       filter.taskIds.flatMap((taskId) => {
         const route = merged.tasks.routeOf(taskId, principal);
-        return route === undefined ? [] : [[taskId, route] as const];
+        if (route === undefined) return [];
+        // Not the server itself: a reload may replace or remove it while the client stays subscribed.
+        const { server, original } = route;
+        return [[taskId, { subscriptions: server.subscriptions, original }] as const];
       }),
     );
     /** Notifications that wait for the acknowledgement, which is always first, or for the end of a pause: the latest about each subject. */
@@ -94,8 +98,8 @@ export function createClientSubscriptions({ merged, events, max }: ClientSubscri
         if (filter.lists.has(list)) notify(`notifications/${list}/list_changed`);
       },
       "resource-updated"(updated) {
-        for (const [uri, route] of watched) {
-          if (route.uri === updated.uri && route.server.name === updated.server)
+        for (const [uri, resource] of watched) {
+          if (resource.uri === updated.uri && resource.server === updated.server)
             notify("notifications/resources/updated", uri, { uri });
         }
       },
@@ -103,12 +107,12 @@ export function createClientSubscriptions({ merged, events, max }: ClientSubscri
         if (tasks.has(taskId)) notify("notifications/tasks", taskId, params);
       },
     });
-    const resourceSubscriptions = [...watched.values()].map(({ server, uri }) =>
-      subscribed(server.subscriptions.subscribe(uri), () => server.subscriptions.unsubscribe(uri)),
+    const resourceSubscriptions = [...watched.values()].map(({ subscribe, unsubscribe }) =>
+      subscribed(subscribe(), unsubscribe),
     );
-    const taskSubscriptions = [...tasks].map(([taskId, { server, original }]) => ({
+    const taskSubscriptions = [...tasks].map(([taskId, { subscriptions, original }]) => ({
       taskId,
-      ...subscribed(server.subscriptions.subscribeTask(original), () => server.subscriptions.unsubscribeTask(original)),
+      ...subscribed(subscriptions.subscribeTask(original), () => subscriptions.unsubscribeTask(original)),
     }));
     const end = (isGraceful: boolean): void => {
       if (!open.delete(end)) return;
@@ -207,12 +211,12 @@ function isStrings(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
-/** The routes of resources; those that no server has are omitted. */
-async function findAll(merged: MergedServer, uris: readonly string[]): Promise<ReadonlyMap<string, ResourceRoute>> {
+/** The resources with these URIs; those that no server has are omitted. */
+async function findAll(merged: MergedServer, uris: readonly string[]): Promise<ReadonlyMap<string, WatchedResource>> {
   const routes = await Promise.all(
     uris.map(async (uri) => {
       const route = await merged.routes.find(uri).catch(() => undefined);
-      return route === undefined ? [] : [[uri, route] as const];
+      return route === undefined ? [] : [[uri, watchedResource(route)] as const];
     }),
   );
   return new Map(routes.flat());

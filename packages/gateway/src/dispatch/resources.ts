@@ -53,8 +53,8 @@ export interface ResourceRoute {
   readonly uri: string;
 }
 
-/** The resource for a client that subscribes to it. */
-function watchedResource({ server: { name, subscriptions }, uri }: ResourceRoute): WatchedResource {
+/** The resource for a client that subscribes to it, without its server, which a reload may replace or remove meanwhile. */
+export function watchedResource({ server: { name, subscriptions }, uri }: ResourceRoute): WatchedResource {
   return {
     server: name,
     uri,

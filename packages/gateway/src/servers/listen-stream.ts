@@ -38,11 +38,12 @@ export function createListenStream(
       const connection = ready();
       if (connection === undefined) return;
       const previous = listening;
-      listening = undefined;
       try {
         if (subjects.size > 0) await listen(connection);
+        else listening = undefined;
       } catch (error) {
-        listening ??= previous;
+        // The subjects or the session changed meanwhile: the response to the current ones decides.
+        if (isStale) continue;
         throw error;
       }
       await previous?.close();

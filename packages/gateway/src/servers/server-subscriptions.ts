@@ -9,6 +9,8 @@ import { createListenStream } from "./listen-stream.js";
 export interface ServerSubscriptions {
   /** Uses this connection from now on. */
   attach(connection: () => Connection | undefined): void;
+  /** The server of this connection is closed: uses it no more, so that clients that stay subscribed do not keep it in memory. */
+  detach(connection: () => Connection | undefined): void;
   /** The log level for all clients together; undefined if none has set one. */
   setLogLevel(level: LogLevel | undefined): void;
   /** Subscribes to a resource. Rejects if the server refuses; otherwise `unsubscribe` must be called once for it. */
@@ -22,9 +24,10 @@ export interface ServerSubscriptions {
 }
 
 const requestMs = 10_000;
+const notConnected = (): Connection | undefined => undefined;
 
 export function createServerSubscriptions(): ServerSubscriptions {
-  let connection: () => Connection | undefined = () => undefined;
+  let connection = notConnected;
   let level: LogLevel | undefined;
 
   const ready = (): Connection | undefined => {
@@ -61,9 +64,21 @@ export function createServerSubscriptions(): ServerSubscriptions {
     if (isModern()) await taskStream.open();
   });
 
+  const forget = (): void => {
+    resourceStream.forget();
+    taskStream.forget();
+  };
+
   return {
     attach(next) {
       connection = next;
+      forget();
+    },
+    detach(closed) {
+      // The server that replaces it has attached its own.
+      if (connection !== closed) return;
+      connection = notConnected;
+      forget();
     },
     setLogLevel(next) {
       if (next === level) return;
@@ -75,8 +90,7 @@ export function createServerSubscriptions(): ServerSubscriptions {
     subscribeTask: tasks.add,
     unsubscribeTask: tasks.remove,
     renew() {
-      resourceStream.forget();
-      taskStream.forget();
+      forget();
       sendLevel();
       if (isModern()) for (const stream of [resourceStream, taskStream]) void stream.open().catch(() => {});
       else for (const uri of uris.keys()) void request("resources/subscribe", { uri }).catch(() => {});

@@ -169,15 +169,17 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     clock,
   });
   const subscriptions = options.subscriptions ?? createServerSubscriptions();
-  subscriptions.attach(() => connection.current);
+  const currentConnection = (): Connection | undefined => connection.current;
+  subscriptions.attach(currentConnection);
 
   const retire = (): void => {
     connection.retire();
     lists.close();
   };
-  const close = (): Promise<void> => {
+  const close = async (): Promise<void> => {
     retire();
-    return connection.close();
+    await connection.close();
+    subscriptions.detach(currentConnection);
   };
 
   void connection.open().catch(() => {});
