@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRegistry, listenChannelz } from "@wirescope/channelz";
@@ -102,6 +102,29 @@ test("[CZ-D-EXPLAIN-1] finds calls that fail, at both ends", async () => {
 test("[CZ-D-EXPLAIN-1] finds a process that creates a client for each call", async () => {
   const { target } = await start({ mode: "leaking" });
   expect((await findingOf("warning: growing", [target], "4s")).problem).toBe("The number of channels only grows.");
+});
+
+test("[CZ-D-EXPLAIN-1] observes a process that responds slowly until the rules have enough reads", async () => {
+  const registry = createRegistry();
+  const growth = setInterval(() => registry.addChannel({ name: "leaked" }), 50);
+  onTestFinished(() => clearInterval(growth));
+  const listener = await listenChannelz(registry);
+  onTestFinished(() => listener.close());
+  const port = Number(new URL(listener.url).port);
+  // Delays each piece of a response, so that few reads fit into the observation.
+  const slow = createServer((client) => {
+    const server = connect(port, "127.0.0.1");
+    client.pipe(server).on("error", () => client.destroy());
+    server.on("data", (bytes) => setTimeout(() => client.write(bytes), 500));
+    server.on("close", () => client.destroy());
+    client.on("error", () => server.destroy()).on("close", () => server.destroy());
+  });
+  await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void slow.close());
+  const { findings } = await explain([`127.0.0.1:${(slow.address() as AddressInfo).port}`], "1s");
+  const growing = findings.find(({ rule }) => rule === "growing");
+  expect(growing?.problem).toBe("The number of channels only grows.");
+  expect(growing?.evidence[0]).toMatch(/ in 5 reads, never fewer\.$/);
 });
 
 test("[CZ-D-EXPLAIN-1] says that the server is the slow end if its handler waits", async () => {

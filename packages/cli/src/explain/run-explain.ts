@@ -8,6 +8,7 @@ import type { Paint, Screen } from "../output/screen.js";
 import { wrap } from "../output/text-layout.js";
 import { explain, type RuleFinding } from "./explain.js";
 import { counted, createObservation, nameOf } from "./finding.js";
+import { defaultThresholds } from "./thresholds.js";
 
 interface ExplainValues {
   readonly json: boolean;
@@ -21,13 +22,17 @@ export async function runExplain({ sampler, screen, values, signal }: LiveTask<E
   // In a recording, everything up to the chosen moment.
   const endMs = recorded?.chosenMs ?? recorded?.lastMs ?? 0;
   const within = recorded && { firstMs: forMs === undefined ? recorded.firstMs : endMs - forMs, lastMs: endMs };
+  const durationMs = forMs ?? 2000;
+  // A slow or busy process is read less often than the interval says. It is observed for longer, so that it is not reported as healthy
+  // because a rule needs more reads.
+  const wantedReads = Math.min(defaultThresholds.minReads, Math.floor(durationMs / sampler.cost().intervalMs));
   const snapshots: Snapshot[] = [];
   let reads = 0;
   const onSnapshot = (snapshot: Snapshot): true | undefined => {
     reads += 1;
     keepSome(snapshots, snapshot);
     const [first = snapshot] = snapshots;
-    const isEnough = reads > 1 && snapshot.timeMs - first.timeMs >= (forMs ?? 2000);
+    const isEnough = reads > 1 && reads >= wantedReads && snapshot.timeMs - first.timeMs >= durationMs;
     return isEnough && recorded === undefined ? true : undefined;
   };
   await eachSnapshot(sampler, signal, onSnapshot, within);
