@@ -11,10 +11,12 @@ const pollOptions = { timeout: 60_000, interval: 50 };
 interface TicketServer {
   readonly url: string;
   accepted: string;
+  /** Whether it rejects tools/list. */
+  hidesTools: boolean;
 }
 
 async function startTicketServer(): Promise<TicketServer> {
-  const state = { url: "", accepted: "" };
+  const state = { url: "", accepted: "", hidesTools: false };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -31,7 +33,7 @@ async function startTicketServer(): Promise<TicketServer> {
         },
         "tools/list": { tools: [{ name: "search", inputSchema: { type: "object" } }] },
       };
-      const result = results[method];
+      const result = state.hidesTools && method === "tools/list" ? undefined : results[method];
       const outcome = result === undefined ? { error: { code: -32601, message: "Method not found" } } : { result };
       response.writeHead(200, { "content-type": "application/json" });
       return response.end(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
@@ -124,6 +126,27 @@ test("makes the running gateway try a server again that had refused its token, a
     code: 2,
     stderr: expect.stringContaining("Servers: tickets."),
   });
+});
+
+test("reports a server whose tools cannot be listed, although it is connected, until they can", async () => {
+  const { tickets, run } = await startRefused();
+  tickets.accepted = "token-that-is-refused-1";
+  tickets.hidesTools = true;
+  for (const attempt of ["which connects", "while it is connected"]) {
+    const { code, stdout } = await run(["reconnect", "tickets"]);
+    expect([attempt, code, stdout]).toEqual([
+      attempt,
+      1,
+      expect.stringMatching(
+        /^tickets is connected, but its tools cannot be listed\. .*Method not found.*\n {2}Next: wirescope why tickets /,
+      ),
+    ]);
+  }
+  expect(JSON.parse((await run(["reconnect", "--json"])).stdout).servers).toMatchObject({
+    tickets: { isConnected: true, failure: { message: expect.stringContaining("Method not found") } },
+  });
+  tickets.hidesTools = false;
+  expect(await run(["reconnect"])).toEqual({ code: 0, stdout: "tickets is connected: tickets 2.0\n", stderr: "" });
 });
 
 test("connects a server in the gateway too after why found that it works", async () => {

@@ -51,7 +51,7 @@ export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io):
   };
 
   const reconnect = async (server: ServerReport): Promise<ServerReport> => {
-    if (server.isConnected) return server;
+    if (server.isConnected && server.failure === undefined) return server;
     const { server: after } = await call(() => client.reconnect({ server: server.name }));
     return after === undefined ? server : serverFromMessage(after);
   };

@@ -27,7 +27,7 @@ export interface ServerAdmin extends AsyncDisposable {
   approval(server: string): Promise<PendingApproval>;
   /** Diagnoses a server. It does not prompt for approval. */
   explain(server: string): Promise<Explanation>;
-  /** Connects to the named server, or to all that are not connected. Resolves with the new status of each. */
+  /** Connects to the named server, or to all that do not work, and lists their tools. Resolves with the new status of each. */
   reconnect(name?: string): Promise<readonly ServerReport[]>;
   /** Reloads the configuration. Resolves with the names of its servers. */
   reload(): Promise<readonly string[]>;

@@ -19,7 +19,7 @@ export const reconnectCommand: Command = defineAdminCommand({
   options,
   notes: [
     "The gateway also retries by itself, with a backoff of up to 30 s, or 5 minutes if the server refused the connection.",
-    "The exit code is 0 if all these servers are connected, else 1.",
+    "The exit code is 0 if all these servers are connected and list their tools, else 1.",
   ],
   isChange: () => true,
   needsGateway: true,
@@ -36,7 +36,7 @@ export const reconnectCommand: Command = defineAdminCommand({
     } else {
       for (const server of servers) screen.printAll(linesOf(server).map((line) => printableText(line)));
     }
-    return servers.every(({ isConnected }) => isConnected) ? exitCode.ok : exitCode.failure;
+    return servers.every(works) ? exitCode.ok : exitCode.failure;
   },
 });
 
@@ -88,13 +88,19 @@ export const debugCommand: Command = defineAdminCommand({
   },
 });
 
-function failureOf({ isConnected, failure }: ServerReport): { code: string | undefined; message: string } | undefined {
-  return isConnected || failure === undefined ? undefined : { code: failure.code, message: failure.message };
+function failureOf({ failure }: ServerReport): { code: string | undefined; message: string } | undefined {
+  return failure && { code: failure.code, message: failure.message };
+}
+
+/** A server that is connected has a failure if its tools cannot be listed. */
+function works({ isConnected, failure }: ServerReport): boolean {
+  return isConnected && failure === undefined;
 }
 
 function linesOf(server: ServerReport): string[] {
   const { name, isConnected, description } = server;
-  if (isConnected) return [`${name} is connected: ${description.name} ${description.version}`.trimEnd()];
+  if (works(server)) return [`${name} is connected: ${description.name} ${description.version}`.trimEnd()];
   const reason = failureOf(server)?.message ?? "";
-  return [`${name} is not connected. ${reason}`.trimEnd(), `  Next: ${commandLine("why", name)}`];
+  const problem = isConnected ? "is connected, but its tools cannot be listed" : "is not connected";
+  return [`${name} ${problem}. ${reason}`.trimEnd(), `  Next: ${commandLine("why", name)}`];
 }

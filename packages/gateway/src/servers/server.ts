@@ -70,7 +70,7 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
   notify(method: string, params: RpcObject, capabilities: RpcObject | undefined): void;
   /** Cancels calls during which the server has been silent for too long, and those that have waited too long to be sent. */
   cancelSilent(): void;
-  /** Connects at once if it is not connected, or lists its tools if that failed. Resolves after the attempt, even if it failed. */
+  /** Connects at once if it is not connected, and lists its tools if they are not. Resolves after the attempt, even if it failed. */
   reconnect(): Promise<void>;
   /** To sign in and out by OAuth; undefined if the entry has its own credential. */
   oauth(): Promise<OAuthSession | undefined>;
@@ -230,8 +230,9 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     oauth: async () => (await connection.open()).oauth,
     async reconnect() {
       const opened = connection.current ?? (await connection.open(true).catch(() => undefined))?.connection;
-      if (opened !== undefined && opened.state !== "READY") await opened.connect().catch(() => {});
-      else if (connection.failure !== undefined) await lists.tools.get();
+      if (opened === undefined) return;
+      if (opened.state !== "READY") await opened.connect().catch(() => {});
+      if (opened.state === "READY") await lists.tools.get();
     },
     status() {
       const { current, failure } = connection;
