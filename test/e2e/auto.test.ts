@@ -205,6 +205,31 @@ test.each(["unix:{folder}/app-{pid}.sock", "127.0.0.1:{port}"])(
   },
 );
 
+test("shows a worker thread at the address if only the thread is started with the instrument, and not the process", async () => {
+  const WIRESCOPE_LISTEN = `unix:${folder}/{pid}.sock`;
+  const server =
+    'import { createServer } from "node:http"; createServer().listen(0, "127.0.0.1", () => console.log("ready"));';
+  const execArgv = JSON.stringify(["--import", "@wirescope/instrument/auto"]);
+  const thread = `new URL(${JSON.stringify(`data:text/javascript,${encodeURIComponent(server)}`)})`;
+  const program = `const { Worker } = require("node:worker_threads"); const start = () => new Worker(${thread}, { execArgv: ${execArgv} });
+    start(); process.stdin.once("data", () => start().once("exit", process.exit)).once("end", process.exit);`;
+  const env = { ...process.env, NODE_OPTIONS: "", WIRESCOPE_LISTEN };
+  const app = startProcess(process.execPath, ["-e", program], { cwd: root, env });
+  await untilPrinted(app, /ready/);
+  const source = connectChannelz(`unix:${folder}/${app.process.pid}.sock`);
+  const { server: servers } = await source.getServers();
+  expect(servers.filter(({ ref }) => ref?.name === "")).toHaveLength(1);
+  await source.close();
+
+  // The address is in use now, so a second thread says that it is not observed.
+  app.process.stdin.write("again\n");
+  await untilPrinted(app, /ready\nready\n/);
+  app.process.stdin.end();
+  const { stderr } = await endOf(app);
+  expect(stderr.match(/This worker thread is not observed\./g)).toHaveLength(1);
+  expect(stderr).toContain("WIRESCOPE_NOT_OBSERVED");
+});
+
 test("does nothing if the variable is not set", async () => {
   const job = start({ WIRESCOPE_LISTEN: "" }, "-e", "console.log('done')");
   expect(await endOf(job)).toEqual({ code: 0, stdout: "done\n", stderr: "" });

@@ -1,4 +1,4 @@
-import { isMainThread } from "node:worker_threads";
+import { getEnvironmentData, isMainThread, setEnvironmentData } from "node:worker_threads";
 import { type ListenTls, listenChannelz } from "@wirescope/channelz/listener";
 import { createRegistry, type Registry } from "@wirescope/channelz/registry";
 import { parseListenSetting } from "./listen-setting.js";
@@ -12,12 +12,15 @@ export interface ObservedProcess {
   readonly address: string;
 }
 
+/** Set for the threads that this thread starts, because it has the address. */
+const observedKey = "wirescope:observed";
+
 /**
  * Observes this process and serves Channelz if `WIRESCOPE_LISTEN` is set, to `host:port`, `:port`, or `unix:/path` in which
  * `{pid}` is the process id. `WIRESCOPE_TOKEN_FILE` contains the token that clients must send, `WIRESCOPE_CERT_FILE` and
  * `WIRESCOPE_KEY_FILE` enable TLS, and `WIRESCOPE_CLIENT_CA_FILE` mutual TLS.
  *
- * A worker thread is observed only if the port is 0, because it needs a listener of its own.
+ * A worker thread needs a listener of its own. It is observed if the port is 0, or if the thread that started it is not observed.
  *
  * Never throws: a failure is emitted as a warning that says what to do. The listener does not keep the process alive.
  */
@@ -29,11 +32,12 @@ export async function startFromEnvironment(env: NodeJS.ProcessEnv): Promise<Obse
   const observation = observeProcess(registry);
   try {
     const where = parseListenSetting(setting, process.pid);
-    // Node loads this in each worker thread too, but the main thread has the address.
-    if (!isMainThread && where.port !== 0) {
+    // Node loads this in each worker thread too, but the thread that started it has the address.
+    if (!isMainThread && where.port !== 0 && getEnvironmentData(observedKey) === true) {
       observation.stop();
       return undefined;
     }
+    setEnvironmentData(observedKey, true);
     const tokenFile = env.WIRESCOPE_TOKEN_FILE;
     const tls = tlsOf(env);
     const listener = await listenChannelz(registry, {
@@ -47,10 +51,13 @@ export async function startFromEnvironment(env: NodeJS.ProcessEnv): Promise<Obse
     return { registry, observation, address: listener.address };
   } catch (error) {
     observation.stop();
-    process.emitWarning(`This process is not observed. ${error instanceof Error ? error.message : String(error)}`, {
-      type: "WirescopeWarning",
-      code: "WIRESCOPE_NOT_OBSERVED",
-    });
+    process.emitWarning(
+      `This ${isMainThread ? "process" : "worker thread"} is not observed. ${error instanceof Error ? error.message : String(error)}`,
+      {
+        type: "WirescopeWarning",
+        code: "WIRESCOPE_NOT_OBSERVED",
+      },
+    );
     return undefined;
   }
 }
