@@ -58,7 +58,7 @@ export function createRoutes(parts: EndpointParts, options: RoutesOptions): Http
     const page = pages.get(path);
     try {
       if (isClosing() && path !== "/healthz" && path !== "/readyz") {
-        refuse(request, response, httpError(503, "The gateway is shutting down."));
+        refuse(request, response, shuttingDown());
       } else if (page !== undefined) page(request, response);
       else if (!options.handlePage?.(request, response, path)) {
         refuse(request, response, httpError(404, "Nothing is served at this path."));
