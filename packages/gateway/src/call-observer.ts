@@ -5,8 +5,8 @@ import type { TraceFields } from "./trace-fields.js";
 
 /** How a call ended. `tool-error`: the tool ran and reports a failure. `input`: it waits for the client. */
 export interface CallEnding {
-  readonly how: "ok" | "tool-error" | "error" | "cancelled" | "input";
-  readonly fault: RpcFault | undefined;
+  readonly kind: "ok" | "tool-error" | "error" | "cancelled" | "input";
+  readonly error: RpcFault | undefined;
   readonly durationMs: number;
 }
 

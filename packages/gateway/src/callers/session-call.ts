@@ -100,11 +100,11 @@ export class SessionCall extends ClientCall {
   }
 }
 
-export function responseOf(id: RequestId, { result, fault }: CallOutcome): RpcResponse {
-  return fault === undefined ? { jsonrpc: "2.0", id, result } : { jsonrpc: "2.0", id, error: fault };
+export function responseOf(id: RequestId, { result, error }: CallOutcome): RpcResponse {
+  return error === undefined ? { jsonrpc: "2.0", id, result } : { jsonrpc: "2.0", id, error };
 }
 
 /** For a legacy client, only a request that exceeds a limit has a status other than 200. */
 function legacyStatusOf(outcome: CallOutcome): number {
-  return outcome.fault !== undefined && outcome.status === 429 ? 429 : 200;
+  return outcome.error !== undefined && outcome.status === 429 ? 429 : 200;
 }

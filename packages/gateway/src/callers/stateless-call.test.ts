@@ -76,7 +76,7 @@ test("keeps no more than the limit for a server between two rounds", async () =>
   finish(large);
   const second = recordingOutlet();
   expect(await call.runRound(second.outlet, 4)).toMatchObject({
-    fault: { message: expect.stringContaining("The call waits for input from the client") },
+    error: { message: expect.stringContaining("The call waits for input from the client") },
   });
   expect(second.received()).toEqual([1, large, 2].map((data) => ({ level: "info", data })));
 });

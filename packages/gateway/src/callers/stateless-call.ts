@@ -35,7 +35,7 @@ const maxKept = 32;
 const maxKeptLength = 256 * 1024;
 
 const tooLargeText = `The call waits for input from the client, and at most ${maxKeptLength} characters are kept until it returns.`;
-const tooLargeToKeep: CallOutcome = { fault: { code: rpcCodes.failed, message: tooLargeText }, status: 200 };
+const tooLargeToKeep: CallOutcome = { error: { code: rpcCodes.failed, message: tooLargeText }, status: 200 };
 
 /**
  * A call from a modern client, in one or more rounds: if the server sends a request to the client, the client receives it as a result,

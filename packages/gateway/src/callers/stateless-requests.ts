@@ -99,7 +99,7 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
       };
       outlet.respond({ jsonrpc: "2.0", id, result: stamped(result, merged) }, 200);
     } else if (call.isAbandoned) outlet.end();
-    else if (end.fault !== undefined) outlet.respond({ jsonrpc: "2.0", id, error: end.fault }, end.status);
+    else if (end.error !== undefined) outlet.respond({ jsonrpc: "2.0", id, error: end.error }, end.status);
     else outlet.respond({ jsonrpc: "2.0", id, result: modernResult(method, end.result, merged) }, 200);
   };
 

@@ -40,7 +40,7 @@ test("reports a response that cannot be written as a defect, sends an error inst
   const written: CallOutcome[] = [];
   class UnwritableCall extends StatelessCall {
     override respond(outcome: CallOutcome): void {
-      if (outcome.fault === undefined) throw new Error("unwritable");
+      if (outcome.error === undefined) throw new Error("unwritable");
       written.push(outcome);
     }
   }
@@ -48,7 +48,7 @@ test("reports a response that cannot be written as a defect, sends an error inst
   dispatch(new UnwritableCall(request, options));
   expect(account.calls.size).toBe(1);
   await expect.poll(() => defects).toEqual(["unwritable"]);
-  expect(written).toEqual([{ fault: { code: -32_603, message: "Internal gateway error." }, status: 500 }]);
+  expect(written).toEqual([{ error: { code: -32_603, message: "Internal gateway error." }, status: 500 }]);
   expect(account.calls.size).toBe(0);
   await accounts.idle(0, new Error("stop"));
 });
@@ -67,7 +67,7 @@ test("sends the response of a call although something that waits for the call th
 
 test("settles a call once, and remembers that its client cancelled it", async () => {
   const endings: string[] = [];
-  const { dispatch, request, options } = setUp({ ended: (_, { how }) => void endings.push(how) });
+  const { dispatch, request, options } = setUp({ ended: (_, { kind }) => void endings.push(kind) });
   const call = new StatelessCall(request, options);
   dispatch(call);
   call.cancel();

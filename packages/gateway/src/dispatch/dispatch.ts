@@ -53,11 +53,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   const failed = (failure: unknown, { era, reason }: ClientCall): CallOutcome => {
     // The reason explains more than what failed because the call was cancelled.
-    const error = reason ?? failure;
-    events.reportIfDefect(error);
-    const fault = faultOf(error);
-    const isUnknownResource = era === "modern" && fault.code === rpcCodes.resourceNotFound;
-    return { fault: isUnknownResource ? { ...fault, code: rpcCodes.invalidParams } : fault, status: statusOf(error) };
+    const cause = reason ?? failure;
+    events.reportIfDefect(cause);
+    const error = faultOf(cause);
+    const isUnknownResource = era === "modern" && error.code === rpcCodes.resourceNotFound;
+    return { error: isUnknownResource ? { ...error, code: rpcCodes.invalidParams } : error, status: statusOf(cause) };
   };
 
   const run = async (call: ClientCall): Promise<void> => {
@@ -74,8 +74,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       }
     }
     const ending: CallEnding = {
-      how: howOf(call, outcome),
-      fault: outcome.fault,
+      kind: kindOf(call, outcome),
+      error: outcome.error,
       durationMs: performance.now() - call.startedAt,
     };
     // First, so that the client does not wait for the rest.
@@ -104,7 +104,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const exceeded = call.account.add(call);
     if (exceeded !== undefined) {
       const refusal = refused(call.account, exceeded);
-      settle(call, { fault: faultOf(refusal), status: refusal.status });
+      settle(call, { error: faultOf(refusal), status: refusal.status });
       return;
     }
     call.isKnown = merged.has(call.method, call.era);
@@ -121,10 +121,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   });
 }
 
-const internalError: CallOutcome = { fault: faultOf(undefined), status: 500 };
+const internalError: CallOutcome = { error: faultOf(undefined), status: 500 };
 
-function howOf(call: ClientCall, { result, fault }: CallOutcome): CallEnding["how"] {
-  if (fault !== undefined) return call.isAbandoned ? "cancelled" : "error";
+function kindOf(call: ClientCall, { result, error }: CallOutcome): CallEnding["kind"] {
+  if (error !== undefined) return call.isAbandoned ? "cancelled" : "error";
   if (result.isError === true) return "tool-error";
   return result.resultType === "input_required" ? "input" : "ok";
 }

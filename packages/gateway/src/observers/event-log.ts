@@ -9,7 +9,7 @@ export function startEventLog({ events, redact, logsArguments }: ObserverContext
   if (!events.hasSubscribers("call")) return undefined;
   return {
     calls: {
-      ended(call, { how, fault, durationMs }) {
+      ended(call, { kind, error, durationMs }) {
         const { id, method, route, account, session, params } = call;
         const redacted = (text: string): string =>
           redactStart(text, maxLength, (start) => redact(start, route?.server));
@@ -21,8 +21,8 @@ export function startEventLog({ events, redact, logsArguments }: ObserverContext
           name: route?.name === undefined ? undefined : redacted(route.name),
           client: account.label,
           session: session?.shortId,
-          outcome: how,
-          reason: fault === undefined ? undefined : redacted(fault.message),
+          outcome: kind,
+          reason: error === undefined ? undefined : redacted(error.message),
           durationMs,
           ...(logsArguments ? { arguments: params.arguments } : {}),
         });

@@ -26,7 +26,7 @@ class TestCall extends ClientCall {
   }
 }
 
-const ok: CallEnding = { how: "ok", fault: undefined, durationMs: 2 };
+const ok: CallEnding = { kind: "ok", error: undefined, durationMs: 2 };
 
 function openLog(options: Partial<CallLogOptions> = {}): CallLog {
   const log = createCallLog({ objectId: () => 7, redact: (text) => text, now: () => Date.now(), ...options });
@@ -112,7 +112,7 @@ test("[TS-D-CALLS-1] records a refresh in every call that waits for its connecti
   // It joins the refresh in progress.
   second?.phases?.begin("credential", notes);
   channels["credential:ended"].publish({ operation, outcome: "failed", code: "TOKEN_REFUSED", durationMs: 5 });
-  for (const call of calls) log.ended?.(call, { ...ok, how: "error" });
+  for (const call of calls) log.ended?.(call, { ...ok, kind: "error" });
   // After the calls have ended, they receive nothing more.
   channels["credential:started"].publish(operation);
   const outlines = log

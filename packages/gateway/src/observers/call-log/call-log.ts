@@ -118,17 +118,17 @@ export function createCallLog(options: CallLogOptions): CallLog {
       if (record === undefined) return;
       running.delete(call);
       call.phases = undefined;
-      const { how, fault, durationMs } = ending;
-      const server = call.route?.server ?? unavailableServerOf(fault);
+      const { kind, error, durationMs } = ending;
+      const server = call.route?.server ?? unavailableServerOf(error);
       const durationUs = Math.round(durationMs * 1000);
-      record.phases.finish(durationUs, how === "error" || how === "cancelled", idsOf);
-      const reason = fault && redactStart(fault.message, maxTextLength, (text) => redact(text, server));
-      record.end(call, how, durationUs, reason, server);
+      record.phases.finish(durationUs, kind === "error" || kind === "cancelled", idsOf);
+      const reason = error && redactStart(error.message, maxTextLength, (text) => redact(text, server));
+      record.end(call, kind, durationUs, reason, server);
       if (record.body !== undefined) capture.response(record, call);
       keep(record);
       // Not the current time: reading the clock costs as much as the rest.
       if (server !== undefined || call.method === "tools/call") {
-        statistics.count(server ?? "", how, durationMs, record.startMs + durationMs);
+        statistics.count(server ?? "", kind, durationMs, record.startMs + durationMs);
       }
       if (listeners.size > 0) changed();
     },
@@ -163,8 +163,8 @@ export function createCallLog(options: CallLogOptions): CallLog {
 }
 
 /** The intended server of a call without a route: the gateway itself responded, because that server is down. */
-function unavailableServerOf(fault: RpcFault | undefined): string | undefined {
-  const { data } = fault ?? {};
+function unavailableServerOf(error: RpcFault | undefined): string | undefined {
+  const { data } = error ?? {};
   return isObject(data) && typeof data.server === "string" ? data.server : undefined;
 }
 

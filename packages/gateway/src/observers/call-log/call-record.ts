@@ -18,7 +18,7 @@ export class CallRecord {
   readonly session: string | undefined;
   server: string | undefined = undefined;
   name: string | undefined = undefined;
-  outcome: CallEnding["how"] | undefined = undefined;
+  outcome: CallEnding["kind"] | undefined = undefined;
   reason: string | undefined = undefined;
   /** Whole microseconds; -1 while it runs. */
   durationUs = -1;
@@ -45,7 +45,7 @@ export class CallRecord {
   /** `server` is the intended server, even if it was not available and the call has no route. */
   end(
     call: ClientCall,
-    how: CallEnding["how"],
+    kind: CallEnding["kind"],
     durationUs: number,
     reason: string | undefined,
     server: string | undefined,
@@ -56,7 +56,7 @@ export class CallRecord {
       const prefix = exposedPrefix(server);
       if (this.name?.startsWith(prefix)) this.name = this.name.slice(prefix.length);
     }
-    this.outcome = how;
+    this.outcome = kind;
     this.durationUs = durationUs;
     this.reason = reason === undefined ? undefined : cut(reason);
     const characters = this.method.length + this.client.length + (this.name?.length ?? 0) + (this.reason?.length ?? 0);

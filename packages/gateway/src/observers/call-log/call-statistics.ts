@@ -26,7 +26,7 @@ export interface StatisticsReport {
 /** Counts the calls of each server in short intervals. */
 export interface CallStatistics {
   /** Counts a call that ended at this time, default now. A call without a known server has an empty server name, and is part of the total only. */
-  count(server: string, how: CallEnding["how"], durationMs: number, endMs?: number): void;
+  count(server: string, kind: CallEnding["kind"], durationMs: number, endMs?: number): void;
   /** The figures of the minute before a time, default now, and this many points of history. */
   report(endMs?: number, points?: number): StatisticsReport;
 }
@@ -79,7 +79,7 @@ export function createCallStatistics(now: () => number, maxServers = 1000): Call
   };
 
   return {
-    count(server, how, durationMs, endMs = now()) {
+    count(server, kind, durationMs, endMs = now()) {
       const ring = ringOf(server);
       if (ring === undefined) return;
       const at = Math.floor(endMs / intervalMs);
@@ -94,8 +94,8 @@ export function createCallStatistics(now: () => number, maxServers = 1000): Call
         interval.latencies.clear();
       }
       interval.calls += 1;
-      if (how === "error" || how === "tool-error") interval.failed += 1;
-      if (how !== "cancelled" && how !== "input") interval.latencies.count(durationMs);
+      if (kind === "error" || kind === "tool-error") interval.failed += 1;
+      if (kind !== "cancelled" && kind !== "input") interval.latencies.count(durationMs);
     },
     report(endMs = now(), points = 0) {
       const end = Math.min(endMs, now());

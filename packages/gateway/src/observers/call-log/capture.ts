@@ -107,11 +107,11 @@ export function createCapture(options: CaptureOptions & { readonly onChange: () 
       const { body } = record;
       const { outcome } = call;
       if (body === undefined || outcome === undefined) return;
-      const { fault } = outcome;
+      const { error } = outcome;
       const { request } = body;
       // Now the server is known, and with it the secrets that it revealed.
       if (call.route !== undefined) body.request = jsonOf(call.params, call);
-      body.response = jsonOf(fault === undefined ? { result: outcome.result } : { error: fault }, call);
+      body.response = jsonOf(error === undefined ? { result: outcome.result } : { error }, call);
       add(record, body.request.text.length - request.text.length + body.response.text.length);
     },
     drop,

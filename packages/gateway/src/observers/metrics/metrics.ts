@@ -70,11 +70,11 @@ export function startMetrics({ events, gateway }: ObserverContext): GatewayObser
       started() {
         inFlight += 1;
       },
-      ended({ method, isKnown, route }, { how, durationMs }) {
+      ended({ method, isKnown, route }, { kind, durationMs }) {
         inFlight -= 1;
         const found = seriesOf(isKnown ? method : "unknown", route?.server);
         const seconds = durationMs / 1000;
-        found.outcomes.set(how, (found.outcomes.get(how) ?? 0) + 1);
+        found.outcomes.set(kind, (found.outcomes.get(kind) ?? 0) + 1);
         found.count += 1;
         found.sumSeconds += seconds;
         const at = buckets.findIndex((end) => seconds <= end);

@@ -62,7 +62,7 @@ export function createCallTrace(options: CallTraceOptions, call: ClientCall, amb
     serverDuration?.record(ending.durationMs / 1000, { ...common, ...outcome }, own);
     if (span === undefined) return;
     span.updateName(spanName(method, outcome));
-    endSpan(span, { ...outcome, "wirescope.outcome": ending.how });
+    endSpan(span, { ...outcome, "wirescope.outcome": ending.kind });
   };
 
   return {
@@ -95,15 +95,15 @@ function parentOf(
 function endAttributes(
   method: string | undefined,
   { params: { name }, route }: ClientCall,
-  { how, fault }: CallEnding,
+  { kind, error }: CallEnding,
 ): Attributes {
   // A call with a route names a tool, prompt or resource that exists.
   const known = typeof name !== "string" ? undefined : route === undefined ? other : name;
   return {
     ...subjectAttributes(method, known),
     ...(route === undefined ? {} : { "wirescope.server": route.server }),
-    ...(how === "tool-error" ? { "error.type": "tool_error" } : {}),
-    ...(how === "cancelled" ? { "error.type": "cancelled" } : {}),
-    ...(how === "error" && fault !== undefined ? codeAttributes(fault.code) : {}),
+    ...(kind === "tool-error" ? { "error.type": "tool_error" } : {}),
+    ...(kind === "cancelled" ? { "error.type": "cancelled" } : {}),
+    ...(kind === "error" && error !== undefined ? codeAttributes(error.code) : {}),
   };
 }

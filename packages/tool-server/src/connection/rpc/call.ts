@@ -11,8 +11,8 @@ export interface CallRoute {
 
 /** How a call ended. The status is that of HTTP. */
 export type CallOutcome =
-  | { readonly result: RpcObject; readonly fault?: undefined }
-  | { readonly fault: RpcFault; readonly status: number; readonly result?: undefined };
+  | { readonly result: RpcObject; readonly error?: undefined }
+  | { readonly error: RpcFault; readonly status: number; readonly result?: undefined };
 
 export interface CallRequest {
   readonly id: RequestId;
