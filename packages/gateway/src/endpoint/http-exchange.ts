@@ -69,15 +69,18 @@ export function readBody(request: EndpointRequest, limitBytes: number): Promise<
         chunks.push(chunk);
         return;
       }
+      // The listeners would keep the chunks until the rest of the request has arrived.
       request.off("data", onData);
+      request.off("end", onEnd);
       resolve(undefined);
     };
-    request.on("data", onData);
-    request.on("end", () => {
+    const onEnd = (): void => {
       const [only] = chunks;
       const isWhole = only !== undefined && chunks.length === 1;
       resolve(isWhole ? only.toString("utf8") : Buffer.concat(chunks).toString("utf8"));
-    });
+    };
+    request.on("data", onData);
+    request.on("end", onEnd);
   });
 }
 
