@@ -137,3 +137,25 @@ test("starts a request that is added while others wait after them, and loses non
   run("i");
   expect(order.join("")).toBe("abcdefghi");
 });
+
+test("starts no more requests in one turn than the maximum, whether they waited or not", async () => {
+  const turns = createTurnQueue(2);
+  let started = 0;
+  const enter = (): void => {
+    const turn = turns.enter();
+    const start = (): void => {
+      started += 1;
+    };
+    if (turn === undefined) start();
+    else void turn.then(start);
+  };
+  for (let count = 0; count < 7; count += 1) enter();
+  const perTurn: number[] = [];
+  // Runs after the other immediates of each turn.
+  const endTurn = (): void => {
+    perTurn.push(started);
+    if (perTurn.length < 5) setImmediate(endTurn);
+  };
+  setImmediate(endTurn);
+  await expect.poll(() => perTurn, pollOptions).toEqual([2, 4, 6, 7, 7]);
+});

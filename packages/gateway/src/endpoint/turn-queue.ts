@@ -13,12 +13,11 @@ const maxPerTurn = 16;
  */
 export function createTurnQueue(max: number = maxPerTurn): TurnQueue {
   const waiting: (() => void)[] = [];
+  /** How many start in this turn, including those that are scheduled. */
   let begun = 0;
   let scheduled = 0;
+  let isEndScheduled = false;
 
-  const endTurn = (): void => {
-    begun = 0;
-  };
   // One immediate for each: Node runs microtasks in between, as after an event.
   const schedule = (): void => {
     scheduled += 1;
@@ -26,23 +25,29 @@ export function createTurnQueue(max: number = maxPerTurn): TurnQueue {
   };
   const runNext = (): void => {
     scheduled -= 1;
-    const start = waiting.shift();
-    // Immediates that are scheduled by an immediate run in the next turn, after a connection was accepted.
-    if (scheduled === 0) while (scheduled < Math.min(max, waiting.length)) schedule();
-    start?.();
+    waiting.shift()?.();
+  };
+  /** Immediates that are scheduled by an immediate run in the next turn, after a connection was accepted. */
+  const endTurn = (): void => {
+    begun = Math.min(max, waiting.length - scheduled);
+    for (let left = begun; left > 0; left -= 1) schedule();
+    isEndScheduled = begun > 0;
+    if (isEndScheduled) setImmediate(endTurn);
   };
 
   return {
     enter() {
-      if (waiting.length > 0 || begun >= max) {
-        return new Promise((resolve) => {
-          waiting.push(resolve);
-          if (scheduled < max) schedule();
-        });
+      const mayBegin = begun < max;
+      if (mayBegin) begun += 1;
+      if (!isEndScheduled) {
+        isEndScheduled = true;
+        setImmediate(endTurn);
       }
-      if (begun === 0) setImmediate(endTurn);
-      begun += 1;
-      return undefined;
+      if (mayBegin && waiting.length === 0) return undefined;
+      return new Promise((resolve) => {
+        waiting.push(resolve);
+        if (mayBegin) schedule();
+      });
     },
   };
 }
