@@ -1,12 +1,12 @@
 import type { Connection } from "@wirescope/tool-server";
-import type { RpcFault, RpcObject } from "@wirescope/tool-server/internal";
+import type { RpcErrorObject, RpcObject } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "./client-call.js";
 import type { TraceFields } from "./trace-fields.js";
 
 /** How a call ended. `tool-error`: the tool ran and reports a failure. `input`: it waits for the client. */
 export interface CallEnding {
   readonly kind: "ok" | "tool-error" | "error" | "cancelled" | "input";
-  readonly error: RpcFault | undefined;
+  readonly error: RpcErrorObject | undefined;
   readonly durationMs: number;
 }
 

@@ -11,10 +11,10 @@ import { createAccounts } from "./callers/accounts.js";
 import { StatelessCall } from "./callers/stateless-call.js";
 import type { ClientCall } from "./client-call.js";
 import { beginSharedSignIn, cannotBeShown } from "./dispatch/shared-sign-in.js";
-import type { EndpointParts } from "./endpoint/endpoint-parts.js";
+import type { EndpointContext } from "./endpoint/endpoint-context.js";
 import { createEventStreams } from "./endpoint/event-streams.js";
-import type { EndpointResponse } from "./endpoint/http-exchange.js";
-import { HttpOutlet } from "./endpoint/http-outlet.js";
+import { HttpResponseWriter } from "./endpoint/http-messages.js";
+import type { EndpointResponse } from "./endpoint/http-request.js";
 import { createMcpEndpoint } from "./endpoint/mcp-endpoint.js";
 import { serveStdio } from "./endpoint/serve-stdio.js";
 import { createTurnQueue, type TurnQueue } from "./endpoint/turn-queue.js";
@@ -35,14 +35,14 @@ function brokenParts(turns: TurnQueue = createTurnQueue()) {
       if (event.kind === "defect") defects.push(event.reason.split("\n", 1)[0] ?? "");
     },
   });
-  const parts = {
+  const context = {
     limits: completeLimits(),
     events,
     turns,
     requesterOf: fail("no requester"),
     accounts: { shared: fail("no account"), create: fail("no account") },
   };
-  return { parts: parts as unknown as EndpointParts, defects };
+  return { context: context as unknown as EndpointContext, defects };
 }
 
 function callOf(): StatelessCall {
@@ -68,8 +68,8 @@ test.for([
 ] as const)(
   "reports an exception in the handling of a message %s as a defect, and responds with 500",
   async ([, turns]) => {
-    const { parts, defects } = brokenParts(turns);
-    const endpoint = createMcpEndpoint(parts);
+    const { context, defects } = brokenParts(turns);
+    const endpoint = createMcpEndpoint(context);
     const server = createServer((request, response) => endpoint(request, response)).listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());
     await once(server, "listening");
@@ -85,9 +85,9 @@ test.for([
 );
 
 test("reports an exception in the handling of a message over stdio as a defect, and responds with an error", async () => {
-  const { parts, defects } = brokenParts();
+  const { context, defects } = brokenParts();
   const [input, output] = [new PassThrough(), new PassThrough()];
-  const client = serveStdio(parts, input, output);
+  const client = serveStdio(context, input, output);
   onTestFinished(() => client.close());
   const params = { protocolVersion: "2025-11-25", capabilities: {} };
   input.write(`${JSON.stringify({ jsonrpc: "2.0", id: 7, method: "initialize", params })}\n`);
@@ -194,8 +194,8 @@ test("sends nothing more to an HTTP/2 client that has reset its request", async 
   const stream = client.request({ ":method": "POST" });
   stream.on("error", () => {});
   const [, response] = (await once(server, "request")) as [unknown, EndpointResponse];
-  const outlet = new HttpOutlet(response, streams);
-  expect(outlet.isOpen).toBe(true);
+  const writer = new HttpResponseWriter(response, streams);
+  expect(writer.isOpen).toBe(true);
   stream.close(8);
-  await expect.poll(() => outlet.isOpen, pollOptions).toBe(false);
+  await expect.poll(() => writer.isOpen, pollOptions).toBe(false);
 });

@@ -3,7 +3,7 @@ import type { Clock, SecretRegistry, ToolServerError } from "@wirescope/tool-ser
 import type { Implementation } from "@wirescope/tool-server/internal";
 import type { DebugSwitch } from "./admin/admin.js";
 import type { GatewaySignIn } from "./dispatch/call-sign-ins.js";
-import type { HttpHandler } from "./endpoint/http-exchange.js";
+import type { HttpHandler } from "./endpoint/http-request.js";
 import type { GatewayListener } from "./events.js";
 import type { GatewayLimits } from "./limits.js";
 import type { GatewayListenOptions } from "./listener/listen-options.js";

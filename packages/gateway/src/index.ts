@@ -1,7 +1,7 @@
 export type { Implementation } from "@wirescope/tool-server/internal";
 export type { DebugSwitch } from "./admin/admin.js";
 export type { GatewaySignIn } from "./dispatch/call-sign-ins.js";
-export type { HttpHandler } from "./endpoint/http-exchange.js";
+export type { HttpHandler } from "./endpoint/http-request.js";
 export type { StdioClient } from "./endpoint/serve-stdio.js";
 export type { CallerFacts, GatewayEvent, GatewayListener } from "./events.js";
 export type { GatewayCloseOptions, GatewaySignInOptions } from "./gateway.js";

@@ -13,9 +13,9 @@ import { createCallSignIns } from "./dispatch/call-sign-ins.js";
 import { createDispatch } from "./dispatch/dispatch.js";
 import { createMergedServer, type MergedServer } from "./dispatch/merged-server.js";
 import { createTasks } from "./dispatch/tasks.js";
-import type { EndpointParts } from "./endpoint/endpoint-parts.js";
+import type { EndpointContext } from "./endpoint/endpoint-context.js";
 import { createEventStreams } from "./endpoint/event-streams.js";
-import { headerOf } from "./endpoint/http-exchange.js";
+import { headerOf } from "./endpoint/http-request.js";
 import { type StdioClient, serveStdio } from "./endpoint/serve-stdio.js";
 import { createTurnQueue } from "./endpoint/turn-queue.js";
 import { createEvents } from "./events.js";
@@ -25,7 +25,7 @@ import type { GatewayOptions } from "./gateway-options.js";
 import { createGatewayServices } from "./gateway-services.js";
 import { completeLimits } from "./limits.js";
 import { createToken, listenerOptionsOf, reachableAddress, tokenOf } from "./listener/listen-options.js";
-import { createRequesters } from "./listener/principal.js";
+import { createRequesters } from "./listener/requester.js";
 import { createRoutes, publicPaths } from "./listener/routes.js";
 import { createPage } from "./page/page.js";
 import { keyHeader } from "./page/page-paths.js";
@@ -55,8 +55,8 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     registry,
     gateway: {
       sessions: () => sessions.all.size,
-      eventStreams: () => parts.streams.size,
-      subscriptions: () => parts.subscriptions.size,
+      eventStreams: () => context.streams.size,
+      subscriptions: () => context.subscriptions.size,
       parkedCalls: () => parked.size,
       servers: () => servers.statuses(),
       hasServer: (name) => servers.named(name) !== undefined,
@@ -143,7 +143,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const parked = createParkedCalls({ max: limits.parkedCalls, timeoutMs: limits.inputMs });
   let isClosing = false;
-  const parts: EndpointParts = {
+  const context: EndpointContext = {
     merged,
     limits,
     events,
@@ -165,24 +165,24 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
 
   const closeAll = async (graceMs: number): Promise<void> => {
     isClosing = true;
-    parts.subscriptions.close();
+    context.subscriptions.close();
     services.close();
     callSignIns?.close();
     stopping.abort(new ToolServerError("CONNECTION_CLOSED", { problem: shutdownReason, advice: "" }));
     // Clients cannot return for them any more.
     parked.close();
     tasks.close();
-    await parts.accounts.idle(graceMs, new RpcError(rpcCodes.failed, shutdownReason));
+    await context.accounts.idle(graceMs, new RpcError(rpcCodes.failed, shutdownReason));
     sessions.close(shutdownReason);
     for (const client of stdioClients) client.close();
-    parts.streams.close();
+    context.streams.close();
     await listener?.close({ deadlineMs: Math.min(graceMs, closeMs) });
     await servers.close();
     events.close();
     await observers.close();
   };
 
-  const routes = createRoutes(parts, {
+  const routes = createRoutes(context, {
     texts: observers.pages,
     isReady: () => servers.all.every((server) => server.isSettled()),
     pages: options.pages ?? {},
@@ -245,7 +245,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
       await servers.find(server).reconnect();
     },
     serveStdio(input, output) {
-      const client = serveStdio(parts, input, output);
+      const client = serveStdio(context, input, output);
       stdioClients.add(client);
       void client.closed.then(() => stdioClients.delete(client));
       return client;

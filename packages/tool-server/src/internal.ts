@@ -27,14 +27,14 @@ export { redactValue } from "./connection/connection-failures.js";
 export { Call, type CallOutcome, type CallRequest } from "./connection/rpc/call.js";
 export {
   cancelledIdOf,
-  faultOf,
+  errorObjectOf,
   isId,
   isObject,
   metaOf,
   quoted,
   type RequestId,
   RpcError,
-  type RpcFault,
+  type RpcErrorObject,
   type RpcMessage,
   type RpcNotification,
   type RpcObject,
@@ -44,7 +44,7 @@ export {
   statusOf,
 } from "./connection/rpc/json-rpc.js";
 export { createLineReader } from "./connection/rpc/lines.js";
-export { encodeMessage, jsonLengthOf, parseMessage, type ReadMessage } from "./connection/rpc/message.js";
+export { encodeMessage, jsonLengthOf, type ParsedMessage, parseMessage } from "./connection/rpc/message.js";
 export {
   type Envelope,
   type Era,
@@ -64,7 +64,7 @@ export {
 } from "./connection/rpc/protocol.js";
 export { oauthFilePath, readOAuthFile } from "./connection/servers/oauth-file.js";
 export { openEntry } from "./connection/servers/tool-servers.js";
-export { abortable } from "./connection/session-keeper.js";
+export { abortable } from "./connection/session-manager.js";
 export { createStreamableHttpTransport } from "./connection/transports/streamable-http-transport.js";
 export { defaultLimits } from "./connection/transports/transport.js";
 export { createReporter } from "./diagnostics.js";

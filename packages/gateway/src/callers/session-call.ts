@@ -11,7 +11,7 @@ import {
 } from "@wirescope/tool-server/internal";
 import { type CallSession, type ClientAccount, ClientCall, type RequestHeaders } from "../client-call.js";
 import { maxOpenRequests, tooManyOpenRequests } from "../input-requests.js";
-import type { Outlet } from "./outlet.js";
+import type { MessageWriter } from "./message-writer.js";
 
 /** What a call needs from its session. */
 export interface CallHost {
@@ -21,8 +21,8 @@ export interface CallHost {
     touch(): void;
   };
   readonly capabilities: RpcObject;
-  /** The outlet of the request; if it is closed, the session's own stream. */
-  reach(outlet: Outlet): Outlet | undefined;
+  /** The writer of the request; if it is closed, the session's own stream. */
+  reach(writer: MessageWriter): MessageWriter | undefined;
   /** Sends a notification on the session's own stream. Dropped if there is none. */
   notify(method: string, params: RpcObject): void;
   /** Sends a request to the client. Rejects as `ClientCall.ask` does. */
@@ -41,16 +41,16 @@ export interface CallHost {
  */
 export class SessionCall extends ClientCall {
   readonly progressToken: RequestId | undefined;
-  readonly outlet: Outlet;
+  readonly writer: MessageWriter;
   readonly #host: CallHost;
   #openRequestCount = 0;
 
-  constructor(host: CallHost, request: RpcRequest, outlet: Outlet, headers: RequestHeaders | undefined) {
+  constructor(host: CallHost, request: RpcRequest, writer: MessageWriter, headers: RequestHeaders | undefined) {
     super(request, "legacy", headers);
     const token = metaOf(request.params)?.progressToken;
     this.#host = host;
     this.progressToken = isId(token) ? token : undefined;
-    this.outlet = outlet;
+    this.writer = writer;
   }
 
   get session(): CallSession {
@@ -70,7 +70,7 @@ export class SessionCall extends ClientCall {
   }
 
   notify(method: string, params: RpcObject): void {
-    this.#host.reach(this.outlet)?.send({ jsonrpc: "2.0", method, params });
+    this.#host.reach(this.writer)?.send({ jsonrpc: "2.0", method, params });
   }
 
   ask(
@@ -95,8 +95,8 @@ export class SessionCall extends ClientCall {
 
   respond(outcome: CallOutcome): void {
     this.#host.session.touch();
-    if (this.isAbandoned) this.outlet.end();
-    else this.outlet.respond(responseOf(this.id, outcome), legacyStatusOf(outcome));
+    if (this.isAbandoned) this.writer.end();
+    else this.writer.respond(responseOf(this.id, outcome), legacyStatusOf(outcome));
   }
 }
 

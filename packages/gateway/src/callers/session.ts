@@ -18,8 +18,8 @@ import type { Dispatch } from "../dispatch/dispatch.js";
 import type { MergedServer } from "../dispatch/merged-server.js";
 import type { EventHandlers } from "../events.js";
 import { hasExtensions, isExtensionNotification } from "../extension-messages.js";
+import type { MessageWriter } from "./message-writer.js";
 import { createOutgoingRequests } from "./outgoing-requests.js";
-import type { Outlet } from "./outlet.js";
 import { type CallHost, SessionCall } from "./session-call.js";
 import { subscribed } from "./subscriptions.js";
 import { createUrlElicitations } from "./url-elicitations.js";
@@ -53,15 +53,15 @@ export interface Session extends CallSession {
   readonly usedAt: number;
   /** A message for it has arrived, but is handled later. */
   touch(): void;
-  /** Dispatches a request; its response and related messages are sent to the outlet. */
-  request(request: RpcRequest, outlet: Outlet, headers?: RequestHeaders): void;
+  /** Dispatches a request; its response and related messages are sent to the writer. */
+  request(request: RpcRequest, writer: MessageWriter, headers?: RequestHeaders): void;
   /** Throws an RpcError if the client has reached a limit. */
   notified(notification: RpcNotification): void;
   responded(response: RpcResponse): void;
   /** Sets the stream for messages that relate to no request. The previous one is ended. */
-  setStream(outlet: Outlet): void;
+  setStream(writer: MessageWriter): void;
   /** The stream has ended. */
-  loseStream(outlet: Outlet): void;
+  loseStream(writer: MessageWriter): void;
   /** Ends it: calls in flight are cancelled. */
   close(reason: string): void;
 }
@@ -82,14 +82,15 @@ export function createSession(init: SessionInit): Session {
   const outgoing = createOutgoingRequests(inputMs);
   const watched = new Map<string, Watched>();
   const elicitations = createUrlElicitations();
-  let stream: Outlet | undefined;
+  let stream: MessageWriter | undefined;
   let isClosed = false;
 
   const notify = (method: string, params?: RpcObject): void => {
     if (stream?.isOpen)
       stream.send(params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params });
   };
-  const reach = (outlet: Outlet): Outlet | undefined => (outlet.isOpen ? outlet : stream?.isOpen ? stream : undefined);
+  const reach = (writer: MessageWriter): MessageWriter | undefined =>
+    writer.isOpen ? writer : stream?.isOpen ? stream : undefined;
 
   const ask: CallHost["ask"] = async (call, method, params, signal, during) => {
     const { elicitationId } = params?.mode === "url" ? params : {};
@@ -98,7 +99,7 @@ export function createSession(init: SessionInit): Session {
     let isAccepted = false;
     try {
       const reply = await outgoing.send(method, params, during, signal, (message) => {
-        const open = reach(call.outlet);
+        const open = reach(call.writer);
         if (open === undefined) throw new RpcError(rpcCodes.failed, "The client that made the call has disconnected.");
         open.send(message);
       });
@@ -112,7 +113,7 @@ export function createSession(init: SessionInit): Session {
   /** The call in flight with this id. */
   const find = (requestId: RequestId): ClientCall | undefined => account.calls.find(({ id }) => id === requestId);
   const isAwaited = (): boolean => {
-    for (const call of account.calls) if (call instanceof SessionCall && call.outlet.isOpen) return true;
+    for (const call of account.calls) if (call instanceof SessionCall && call.writer.isOpen) return true;
     return false;
   };
 
@@ -131,14 +132,14 @@ export function createSession(init: SessionInit): Session {
       session.logLevel = level;
       init.onLogLevel();
     },
-    request(request, outlet, headers) {
+    request(request, writer, headers) {
       session.usedAt = Date.now();
       if (find(request.id) !== undefined) {
         const error = { code: rpcCodes.invalidRequest, message: "A request with this id is already in flight." };
-        outlet.respond({ jsonrpc: "2.0", id: request.id, error }, 200);
+        writer.respond({ jsonrpc: "2.0", id: request.id, error }, 200);
         return;
       }
-      dispatch(new SessionCall(host, request, outlet, headers));
+      dispatch(new SessionCall(host, request, writer, headers));
     },
     notified(notification) {
       session.usedAt = Date.now();
@@ -153,14 +154,14 @@ export function createSession(init: SessionInit): Session {
       session.usedAt = Date.now();
       outgoing.responded(response);
     },
-    setStream(outlet) {
+    setStream(writer) {
       session.usedAt = Date.now();
       const before = stream;
-      stream = outlet;
+      stream = writer;
       before?.end();
     },
-    loseStream(outlet) {
-      if (stream !== outlet) return;
+    loseStream(writer) {
+      if (stream !== writer) return;
       stream = undefined;
       session.usedAt = Date.now();
     },

@@ -2,7 +2,7 @@ import type { RpcMessage } from "@wirescope/tool-server/internal";
 import { expect, test } from "vitest";
 import { completeLimits } from "../limits.js";
 import { createAccounts } from "./accounts.js";
-import type { Outlet } from "./outlet.js";
+import type { MessageWriter } from "./message-writer.js";
 import { createParkedCalls } from "./parked-calls.js";
 import { StatelessCall } from "./stateless-call.js";
 
@@ -14,11 +14,16 @@ function startCall() {
   return { call, server: call, finish: (text: string) => call.respond({ result: { text } }) };
 }
 
-/** An outlet that records what it sends. */
-function recordingOutlet(): { outlet: Outlet; received: () => readonly unknown[] } {
+/** An writer that records what it sends. */
+function recordingOutlet(): { writer: MessageWriter; received: () => readonly unknown[] } {
   const messages: RpcMessage[] = [];
-  const outlet: Outlet = { isOpen: true, send: (message) => void messages.push(message), respond() {}, end() {} };
-  return { outlet, received: () => messages.map((message) => ("params" in message ? message.params : undefined)) };
+  const writer: MessageWriter = {
+    isOpen: true,
+    send: (message) => void messages.push(message),
+    respond() {},
+    end() {},
+  };
+  return { writer, received: () => messages.map((message) => ("params" in message ? message.params : undefined)) };
 }
 
 test("sends notifications that arrive between two rounds in the next round, with its token, and none twice", async () => {
@@ -26,7 +31,7 @@ test("sends notifications that arrive between two rounds in the next round, with
   const progress = (step: number) =>
     server.notify("notifications/progress", { progress: step, progressToken: server.progressToken });
   const first = recordingOutlet();
-  const firstRound = call.runRound(first.outlet, 3);
+  const firstRound = call.runRound(first.writer, 3);
   progress(1);
   const response = server.ask("roots/list", undefined);
   expect(await firstRound).toEqual({ inputRequests: { "ask-1": { method: "roots/list" } } });
@@ -34,7 +39,7 @@ test("sends notifications that arrive between two rounds in the next round, with
   server.notify("notifications/message", { level: "info", data: "between" });
   const second = recordingOutlet();
   call.receiveInput({ "ask-1": { roots: [] } });
-  const done = call.runRound(second.outlet, 4);
+  const done = call.runRound(second.writer, 4);
   expect(await response).toEqual({ roots: [] });
   progress(3);
   finish("whole");
@@ -49,14 +54,14 @@ test("sends notifications that arrive between two rounds in the next round, with
 
 test("keeps the latest notifications between two rounds, and drops progress for a round without a token", async () => {
   const { call, server, finish } = startCall();
-  const firstRound = call.runRound(recordingOutlet().outlet, 3);
+  const firstRound = call.runRound(recordingOutlet().writer, 3);
   const response = server.ask("roots/list", undefined);
   await firstRound;
   for (let step = 1; step <= 40; step += 1) server.notify("notifications/message", { level: "info", data: step });
   server.notify("notifications/progress", { progress: 1, progressToken: 3 });
   const second = recordingOutlet();
   call.receiveInput({ "ask-1": { roots: [] } });
-  const done = call.runRound(second.outlet, undefined);
+  const done = call.runRound(second.writer, undefined);
   await response;
   finish("whole");
   await done;
@@ -67,7 +72,7 @@ test("keeps the latest notifications between two rounds, and drops progress for 
 test("keeps no more than the limit for a server between two rounds", async () => {
   const { call, server, finish } = startCall();
   const large = "x".repeat(200_000);
-  const firstRound = call.runRound(recordingOutlet().outlet, 3);
+  const firstRound = call.runRound(recordingOutlet().writer, 3);
   // During a round, a request may be large.
   server.ask("sampling/createMessage", { text: large.repeat(3) }).catch(() => {});
   expect(await firstRound).toHaveProperty("inputRequests.ask-1.params.text.length", 600_000);
@@ -75,7 +80,7 @@ test("keeps no more than the limit for a server between two rounds", async () =>
   await expect(server.ask("sampling/createMessage", { text: large })).rejects.toThrow("are kept until it returns");
   finish(large);
   const second = recordingOutlet();
-  expect(await call.runRound(second.outlet, 4)).toMatchObject({
+  expect(await call.runRound(second.writer, 4)).toMatchObject({
     error: { message: expect.stringContaining("The call waits for input from the client") },
   });
   expect(second.received()).toEqual([1, large, 2].map((data) => ({ level: "info", data })));

@@ -10,7 +10,7 @@ import {
 } from "@wirescope/tool-server/internal";
 import { type ClientAccount, ClientCall, type RequestHeaders } from "../client-call.js";
 import { InputRequests } from "../input-requests.js";
-import type { Outlet } from "./outlet.js";
+import type { MessageWriter } from "./message-writer.js";
 
 /** How a round ends: with the outcome of the call, or with open requests from the server, by key. */
 export type RoundOutcome = CallOutcome | InputRequired;
@@ -48,8 +48,8 @@ export class StatelessCall extends ClientCall {
   readonly capabilities: RpcObject;
   readonly logLevel: LogLevel | undefined;
   progressToken: RequestId | undefined = undefined;
-  /** The outlet of the current round; undefined between two rounds, when messages are kept for the next one. */
-  #outlet: Outlet | undefined = undefined;
+  /** The writer of the current round; undefined between two rounds, when messages are kept for the next one. */
+  #writer: MessageWriter | undefined = undefined;
   #resolveRound: ((end: RoundOutcome) => void) | undefined = undefined;
   #outcome: CallOutcome | undefined = undefined;
   #inputRequests: InputRequests | undefined = undefined;
@@ -65,14 +65,14 @@ export class StatelessCall extends ClientCall {
   }
 
   /**
-   * Runs until the call ends, or requires input. Until then the call's notifications are sent to the outlet; progress has the token of
+   * Runs until the call ends, or requires input. Until then the call's notifications are sent to the writer; progress has the token of
    * this round.
    */
-  runRound(outlet: Outlet, progressToken: RequestId | undefined): Promise<RoundOutcome> {
+  runRound(writer: MessageWriter, progressToken: RequestId | undefined): Promise<RoundOutcome> {
     const ended = new Promise<RoundOutcome>((resolve) => {
       this.#resolveRound = resolve;
     });
-    this.#outlet = outlet;
+    this.#writer = writer;
     this.progressToken = progressToken;
     this.#keptLength = 0;
     const kept = this.#kept ?? [];
@@ -91,13 +91,13 @@ export class StatelessCall extends ClientCall {
   }
 
   notify(method: string, params: RpcObject): void {
-    if (this.#outlet === undefined) {
+    if (this.#writer === undefined) {
       const before = this.#keptLength;
       if (!this.#keeps(params)) return;
       this.#kept ??= [];
       this.#kept.push([method, params, this.#keptLength - before]);
       if (this.#kept.length > maxKept) this.#keptLength -= this.#kept.shift()?.[2] ?? 0;
-    } else if (this.#outlet.isOpen) this.#outlet.send({ jsonrpc: "2.0", method, params });
+    } else if (this.#writer.isOpen) this.#writer.send({ jsonrpc: "2.0", method, params });
   }
 
   ask(method: string, params: RpcObject | undefined, signal?: AbortSignal): Promise<RpcObject> {
@@ -120,7 +120,7 @@ export class StatelessCall extends ClientCall {
     const end = this.#outcome ?? this.#inputRequired();
     if (resolve === undefined || end === undefined) return;
     this.#resolveRound = undefined;
-    this.#outlet = undefined;
+    this.#writer = undefined;
     // The response may wait a long time for its client: the result must not be kept with it.
     this.#outcome = undefined;
     resolve(end);
@@ -128,7 +128,7 @@ export class StatelessCall extends ClientCall {
 
   /** Whether a value may be kept until the next round; if so, its length is counted. */
   #keeps(value: unknown): boolean {
-    if (this.#outlet !== undefined) return true;
+    if (this.#writer !== undefined) return true;
     const length = jsonLengthOf(value) ?? Number.POSITIVE_INFINITY;
     if (this.#keptLength + length > maxKeptLength) return false;
     this.#keptLength += length;

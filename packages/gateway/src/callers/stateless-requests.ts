@@ -1,6 +1,6 @@
 import {
   type Envelope,
-  faultOf,
+  errorObjectOf,
   isId,
   isObject,
   jsonLengthOf,
@@ -17,14 +17,14 @@ import type { ClientAccount, RequestHeaders } from "../client-call.js";
 import type { Dispatch } from "../dispatch/dispatch.js";
 import { type MergedServer, methodNotFound } from "../dispatch/merged-server.js";
 import type { GatewayEvents } from "../events.js";
-import type { Outlet } from "./outlet.js";
+import type { MessageWriter } from "./message-writer.js";
 import type { ParkedCalls } from "./parked-calls.js";
 import { type RoundOutcome, StatelessCall } from "./stateless-call.js";
 
 /** Serves requests from modern clients, which have no session. */
 export interface StatelessRequests {
   /** Dispatches a request whose envelope was read. Returns a function that cancels it, for when the client disconnects. */
-  request(received: StatelessRequest, outlet: Outlet): () => void;
+  request(received: StatelessRequest, writer: MessageWriter): () => void;
 }
 
 export interface StatelessRequest {
@@ -81,7 +81,7 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
     );
   };
 
-  const respond = (request: RpcRequest, call: StatelessCall, end: RoundOutcome, outlet: Outlet): void => {
+  const respond = (request: RpcRequest, call: StatelessCall, end: RoundOutcome, writer: MessageWriter): void => {
     const { id, method } = request;
     if ("inputRequests" in end) {
       const state = parked.park(call, jsonLengthOf(end.inputRequests) ?? 0);
@@ -89,7 +89,7 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
         call.cancel();
         const message = "The gateway has reached its limit of calls that wait for input. Try again later.";
         events.emit({ kind: "refused", limit: "parked-calls", reason: message });
-        outlet.respond({ jsonrpc: "2.0", id, error: { code: rpcCodes.failed, message } }, 200);
+        writer.respond({ jsonrpc: "2.0", id, error: { code: rpcCodes.failed, message } }, 200);
         return;
       }
       const result = {
@@ -97,18 +97,18 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
         inputRequests: end.inputRequests,
         requestState: `${parkedPrefix}${state}`,
       };
-      outlet.respond({ jsonrpc: "2.0", id, result: stamped(result, merged) }, 200);
-    } else if (call.isAbandoned) outlet.end();
-    else if (end.error !== undefined) outlet.respond({ jsonrpc: "2.0", id, error: end.error }, end.status);
-    else outlet.respond({ jsonrpc: "2.0", id, result: modernResult(method, end.result, merged) }, 200);
+      writer.respond({ jsonrpc: "2.0", id, result: stamped(result, merged) }, 200);
+    } else if (call.isAbandoned) writer.end();
+    else if (end.error !== undefined) writer.respond({ jsonrpc: "2.0", id, error: end.error }, end.status);
+    else writer.respond({ jsonrpc: "2.0", id, result: modernResult(method, end.result, merged) }, 200);
   };
 
   return {
-    request(received, outlet) {
+    request(received, writer) {
       const { request } = received;
       const { method, id, params } = request;
       if (method === "server/discover") {
-        outlet.respond({ jsonrpc: "2.0", id, result: modernResult(method, discover(merged), merged) }, 200);
+        writer.respond({ jsonrpc: "2.0", id, result: modernResult(method, discover(merged), merged) }, 200);
         return () => {};
       }
       let call: StatelessCall;
@@ -116,23 +116,23 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
         if (!merged.mayHave(method, "modern")) throw methodNotFound(method);
         call = dispatchOrResume(received);
       } catch (error) {
-        outlet.respond({ jsonrpc: "2.0", id, error: faultOf(error) }, statusOf(error));
+        writer.respond({ jsonrpc: "2.0", id, error: errorObjectOf(error) }, statusOf(error));
         return () => {};
       }
       call.receiveInput(params?.inputResponses);
       const token = metaOf(params)?.progressToken;
       let isOver = false;
       const serve = async (): Promise<void> => {
-        const end = await call.runRound(outlet, isId(token) ? token : undefined);
+        const end = await call.runRound(writer, isId(token) ? token : undefined);
         // A client that disconnected before it received the input request does not return with a response.
         if (isOver && "inputRequests" in end) return;
         isOver = true;
-        respond(request, call, end, outlet);
+        respond(request, call, end, writer);
       };
       serve()
         .catch((error: unknown) => {
           events.reportDefect(error);
-          outlet.respond({ jsonrpc: "2.0", id, error: faultOf(undefined) }, 500);
+          writer.respond({ jsonrpc: "2.0", id, error: errorObjectOf(undefined) }, 500);
         })
         .catch(events.reportDefect);
       return () => {

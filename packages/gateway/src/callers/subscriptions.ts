@@ -1,5 +1,5 @@
 import {
-  faultOf,
+  errorObjectOf,
   isObject,
   metaKeys,
   metaOf,
@@ -13,13 +13,13 @@ import type { MergedServer } from "../dispatch/merged-server.js";
 import { maxUriLength, watchedResource } from "../dispatch/resources.js";
 import type { ChangingList, GatewayEvents } from "../events.js";
 import { declaresTasks, tasksMissing } from "../task-states.js";
-import type { Outlet } from "./outlet.js";
+import type { MessageWriter } from "./message-writer.js";
 
 /** Subscriptions of modern clients. Each is a request whose response ends it. */
 export interface ClientSubscriptions {
   readonly size: number;
   /** Starts a subscription, which can include the client's own tasks. Returns a function that ends it, for when the client disconnects. */
-  begin(request: RpcRequest, principal: string, outlet: Outlet): () => void;
+  begin(request: RpcRequest, principal: string, writer: MessageWriter): () => void;
   /** Ends all, with a response to each client. */
   close(): void;
 }
@@ -54,7 +54,7 @@ export function createClientSubscriptions({ merged, events, max }: ClientSubscri
   const listen = async (
     request: RpcRequest,
     principal: string,
-    outlet: Outlet,
+    writer: MessageWriter,
     isGone: () => boolean,
   ): Promise<(() => void) | undefined> => {
     const { id } = request;
@@ -79,7 +79,7 @@ export function createClientSubscriptions({ merged, events, max }: ClientSubscri
     let pause: NodeJS.Timeout | undefined;
     const send = (method: string, params: RpcObject): void => {
       const _meta = { ...metaOf(params), [metaKeys.subscriptionId]: id };
-      if (outlet.isOpen) outlet.send({ jsonrpc: "2.0", method, params: { ...params, _meta } });
+      if (writer.isOpen) writer.send({ jsonrpc: "2.0", method, params: { ...params, _meta } });
     };
     const flush = (): void => {
       clearTimeout(pause);
@@ -122,7 +122,7 @@ export function createClientSubscriptions({ merged, events, max }: ClientSubscri
       for (const { release } of [...resourceSubscriptions, ...taskSubscriptions]) release();
       if (!isGraceful) return;
       const _meta = { [metaKeys.subscriptionId]: id, [metaKeys.serverInfo]: merged.info };
-      outlet.respond({ jsonrpc: "2.0", id, result: { resultType: "complete", _meta } }, 200);
+      writer.respond({ jsonrpc: "2.0", id, result: { resultType: "complete", _meta } }, 200);
     };
     open.add(end);
     // A client does not poll an acknowledged task, so the subscription on its server must exist by then.
@@ -146,14 +146,14 @@ export function createClientSubscriptions({ merged, events, max }: ClientSubscri
     get size() {
       return open.size;
     },
-    begin(request, principal, outlet) {
+    begin(request, principal, writer) {
       let isGone = false;
       let end: (() => void) | undefined;
       const refuse = (error: unknown): void => {
         const known = error instanceof RpcError ? error : new RpcError(rpcCodes.internalError, "Internal error.");
-        outlet.respond({ jsonrpc: "2.0", id: request.id, error: faultOf(known) }, known.status);
+        writer.respond({ jsonrpc: "2.0", id: request.id, error: errorObjectOf(known) }, known.status);
       };
-      listen(request, principal, outlet, () => isGone)
+      listen(request, principal, writer, () => isGone)
         .then((stop) => {
           end = stop;
           if (isGone) stop?.();

@@ -1,6 +1,13 @@
 import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthSession } from "@wirescope/tool-server/auth";
-import { abortable, backOffMs, faultOf, isObject, RpcError, type RpcObject } from "@wirescope/tool-server/internal";
+import {
+  abortable,
+  backOffMs,
+  errorObjectOf,
+  isObject,
+  RpcError,
+  type RpcObject,
+} from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayServer } from "../servers/server.js";
@@ -128,7 +135,7 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
 
   /** The failure, with a link for the user. */
   const withLink = async (server: string, error: unknown, why = ""): Promise<RpcError> => {
-    const { code, message, data } = faultOf(error);
+    const { code, message, data } = errorObjectOf(error);
     const url = await linkTo?.(server).catch(() => undefined);
     // The link must not appear in the log and the audit, which contain error messages.
     if (url !== undefined) links.add(url);
@@ -158,7 +165,7 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
 
   const retry = async (server: GatewayServer, failed: FailedCall): Promise<RpcObject> => {
     const { phases } = failed.call;
-    phases?.retry(faultOf(failed.error).message);
+    phases?.retry(errorObjectOf(failed.error).message);
     phases?.begin("credential", server.connectionInfo());
     await signIn(server, failed);
     phases?.end("credential");

@@ -60,8 +60,8 @@ test("sends the response of a call although something that waits for the call th
   call.addEventListener("abort", fail("the first listener"));
   call.addEventListener("abort", () => void order.push("the second listener"));
   dispatch(call);
-  const outlet = { isOpen: true, send() {}, respond() {}, end() {} };
-  expect(await call.runRound(outlet, undefined)).toEqual({ result: { done: true } });
+  const writer = { isOpen: true, send() {}, respond() {}, end() {} };
+  expect(await call.runRound(writer, undefined)).toEqual({ result: { done: true } });
   expect([order, defects]).toEqual([["the second listener"], ["the first listener"]]);
 });
 

@@ -1,6 +1,6 @@
 import {
   type CallOutcome,
-  faultOf,
+  errorObjectOf,
   RpcError,
   type RpcObject,
   rpcCodes,
@@ -55,7 +55,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     // The reason explains more than what failed because the call was cancelled.
     const cause = reason ?? failure;
     events.reportIfDefect(cause);
-    const error = faultOf(cause);
+    const error = errorObjectOf(cause);
     const isUnknownResource = era === "modern" && error.code === rpcCodes.resourceNotFound;
     return { error: isUnknownResource ? { ...error, code: rpcCodes.invalidParams } : error, status: statusOf(cause) };
   };
@@ -104,7 +104,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const exceeded = call.account.add(call);
     if (exceeded !== undefined) {
       const refusal = refused(call.account, exceeded);
-      settle(call, { error: faultOf(refusal), status: refusal.status });
+      settle(call, { error: errorObjectOf(refusal), status: refusal.status });
       return;
     }
     call.isKnown = merged.has(call.method, call.era);
@@ -121,7 +121,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   });
 }
 
-const internalError: CallOutcome = { error: faultOf(undefined), status: 500 };
+const internalError: CallOutcome = { error: errorObjectOf(undefined), status: 500 };
 
 function kindOf(call: ClientCall, { result, error }: CallOutcome): CallEnding["kind"] {
   if (error !== undefined) return call.isAbandoned ? "cancelled" : "error";

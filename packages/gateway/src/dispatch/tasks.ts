@@ -1,5 +1,5 @@
 import { ToolServerError } from "@wirescope/tool-server";
-import { faultOf, isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
+import { errorObjectOf, isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import type { OfferedTool } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
@@ -104,7 +104,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
         return { ...state, status: "completed", result };
       } catch (error) {
         if (!ToolServerError.is(error, "CALL_REFUSED")) throw error;
-        return { ...state, status: "failed", error: faultOf(error) };
+        return { ...state, status: "failed", error: errorObjectOf(error) };
       }
     }
     if (state.status === "cancelled") {

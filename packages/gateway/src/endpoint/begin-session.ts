@@ -3,7 +3,7 @@ import { legacyVersions, RpcError, type RpcRequest, type RpcResponse, rpcCodes }
 import type { Requester } from "../callers/accounts.js";
 import { readInitialize, type Session } from "../callers/session.js";
 import { responseOf } from "../callers/session-call.js";
-import type { EndpointParts } from "./endpoint-parts.js";
+import type { EndpointContext } from "./endpoint-context.js";
 
 /** A new session id that cannot be guessed. */
 export function newSessionId(): string {
@@ -15,7 +15,7 @@ export function newSessionId(): string {
  * `initialize`. Throws an RpcError.
  */
 export function beginSession(
-  { merged, dispatch, limits, accounts, sessions }: EndpointParts,
+  { merged, dispatch, limits, accounts, sessions }: EndpointContext,
   requester: Requester,
   { id: requestId, params }: RpcRequest,
   id: string = newSessionId(),

@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { pollOptions } from "../gateway.test.helper.js";
 import { createEventStreams, type EventStream } from "./event-streams.js";
-import { type EndpointResponse, isDisconnected } from "./http-exchange.js";
+import { type EndpointResponse, isDisconnected } from "./http-request.js";
 
 interface Opened {
   readonly stream: EventStream;

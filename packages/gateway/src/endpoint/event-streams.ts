@@ -1,5 +1,5 @@
 import { encodeMessage, RpcError, type RpcMessage, type RpcResponse, rpcCodes } from "@wirescope/tool-server/internal";
-import { type EndpointResponse, isDisconnected } from "./http-exchange.js";
+import { type EndpointResponse, isDisconnected } from "./http-request.js";
 
 /** Event streams to clients, with keep-alive comments, because proxies close silent connections. */
 export interface EventStreams {

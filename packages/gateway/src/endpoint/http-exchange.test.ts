@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { serve } from "../tool-servers.test.helper.js";
-import { type EndpointRequest, readBody } from "./http-exchange.js";
+import { type EndpointRequest, readBody } from "./http-request.js";
 
 test("drops what it has read of a body as soon as the body exceeds the limit", async () => {
   const read: (string | undefined)[] = [];

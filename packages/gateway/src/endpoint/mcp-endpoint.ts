@@ -1,5 +1,6 @@
 import { hasEnvelope, isModernVersion, type RpcNotification, type RpcRequest } from "@wirescope/tool-server/internal";
-import type { EndpointParts } from "./endpoint-parts.js";
+import type { EndpointContext } from "./endpoint-context.js";
+import { endFailed, httpError, readMessage, refuse, refuseMethod } from "./http-messages.js";
 import {
   accepts,
   type EndpointRequest,
@@ -8,8 +9,7 @@ import {
   isDisconnected,
   sessionIdOf,
   versionOf,
-} from "./http-exchange.js";
-import { endFailed, httpError, readMessage, refuse, refuseMethod } from "./http-outlet.js";
+} from "./http-request.js";
 import { serveLegacyDelete, serveLegacyGet, serveLegacyPost } from "./legacy-http.js";
 import { serveModernPost } from "./modern-http.js";
 
@@ -17,7 +17,7 @@ import { serveModernPost } from "./modern-http.js";
  * The Streamable HTTP endpoint, for both eras. The body decides: a modern request contains its version. Everything else is legacy, and
  * belongs to a session.
  */
-export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
+export function createMcpEndpoint(context: EndpointContext): HttpHandler {
   return (request, response) => {
     const version = versionOf(request.headers);
     if (version !== undefined && isModernVersion(version) && request.method !== "POST") {
@@ -27,9 +27,9 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
       case "POST":
         break;
       case "GET":
-        return serveLegacyGet(parts, request, response);
+        return serveLegacyGet(context, request, response);
       case "DELETE":
-        return serveLegacyDelete(parts, request, response);
+        return serveLegacyDelete(context, request, response);
       default:
         return refuseMethod(request, response, "GET, POST, DELETE", "Use POST, GET or DELETE.");
     }
@@ -38,24 +38,28 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
       const error = httpError(406, "The client must accept application/json and text/event-stream.");
       return refuse(request, response, error);
     }
-    servePost(parts, request, response).catch((error: unknown) => endFailed(parts, request, response, error));
+    servePost(context, request, response).catch((error: unknown) => endFailed(context, request, response, error));
   };
 }
 
-async function servePost(parts: EndpointParts, request: EndpointRequest, response: EndpointResponse): Promise<void> {
-  const read = await readMessage(parts, request, response, touchSession);
+async function servePost(
+  context: EndpointContext,
+  request: EndpointRequest,
+  response: EndpointResponse,
+): Promise<void> {
+  const read = await readMessage(context, request, response, touchSession);
   if (read === undefined) return;
   if (read.kind !== "response" && isModern(read.message, request)) {
-    if (!isDisconnected(response)) serveModernPost(parts, request, response, read);
+    if (!isDisconnected(response)) serveModernPost(context, request, response, read);
     return;
   }
   // A legacy client that disconnects does not cancel its calls, but a new session would be useless: the client does not get its id.
   if (read.kind === "request" && read.message.method === "initialize" && isDisconnected(response)) return;
-  serveLegacyPost(parts, request, response, read);
+  serveLegacyPost(context, request, response, read);
 }
 
 /** A session whose request waits is not idle. */
-function touchSession({ sessions, requesterOf }: EndpointParts, request: EndpointRequest): void {
+function touchSession({ sessions, requesterOf }: EndpointContext, request: EndpointRequest): void {
   const session = sessionIdOf(request.headers);
   if (session !== undefined) sessions.find(session, requesterOf(request).principal)?.touch();
 }

@@ -4,7 +4,7 @@ import {
   missingEnvelopeKeys,
   modernVersions,
   nameFieldOf,
-  type ReadMessage,
+  type ParsedMessage,
   RpcError,
   type RpcObject,
   type RpcRequest,
@@ -14,16 +14,16 @@ import {
 import type { RequestHeaders } from "../client-call.js";
 import { isExtensionNotification } from "../extension-messages.js";
 import { decodeHeader, headerMismatch } from "../servers/param-headers.js";
-import type { EndpointParts } from "./endpoint-parts.js";
-import { type EndpointRequest, type EndpointResponse, headerOf, versionOf } from "./http-exchange.js";
-import { endFailed, HttpOutlet } from "./http-outlet.js";
+import type { EndpointContext } from "./endpoint-context.js";
+import { endFailed, HttpResponseWriter } from "./http-messages.js";
+import { type EndpointRequest, type EndpointResponse, headerOf, versionOf } from "./http-request.js";
 
 /** Handles a message from a modern client. */
 export function serveModernPost(
-  parts: EndpointParts,
+  context: EndpointContext,
   request: EndpointRequest,
   response: EndpointResponse,
-  { kind, message }: Exclude<ReadMessage, { readonly kind: "response" }>,
+  { kind, message }: Exclude<ParsedMessage, { readonly kind: "response" }>,
 ): void {
   const { headers } = request;
   try {
@@ -31,8 +31,8 @@ export function serveModernPost(
       const envelope = hasEnvelope(message.params) ? readEnvelope(message.params) : undefined;
       readMethodHeader(message.method, headers);
       if (isExtensionNotification(message.method)) {
-        parts.dispatch.count(parts.accounts.shared(parts.requesterOf(request), envelope?.clientInfo));
-        parts.merged.notify(message, envelope?.capabilities);
+        context.dispatch.count(context.accounts.shared(context.requesterOf(request), envelope?.clientInfo));
+        context.merged.notify(message, envelope?.capabilities);
       }
       response.writeHead(202).end();
       return;
@@ -45,16 +45,16 @@ export function serveModernPost(
     }
     const envelope = readEnvelope(message.params);
     assertModernHeaders(message, envelope, headers);
-    const account = parts.accounts.shared(parts.requesterOf(request), envelope.clientInfo);
-    const outlet = new HttpOutlet(response, parts.streams);
+    const account = context.accounts.shared(context.requesterOf(request), envelope.clientInfo);
+    const writer = new HttpResponseWriter(response, context.streams);
     if (message.method === "subscriptions/listen") {
-      parts.dispatch.count(account);
-      cancelOnDisconnect(response, parts.subscriptions.begin(message, account.principal, outlet));
+      context.dispatch.count(account);
+      cancelOnDisconnect(response, context.subscriptions.begin(message, account.principal, writer));
       return;
     }
-    cancelOnDisconnect(response, parts.stateless.request({ request: message, envelope, account, headers }, outlet));
+    cancelOnDisconnect(response, context.stateless.request({ request: message, envelope, account, headers }, writer));
   } catch (error) {
-    endFailed(parts, request, response, error, "id" in message ? message.id : null);
+    endFailed(context, request, response, error, "id" in message ? message.id : null);
   }
 }
 

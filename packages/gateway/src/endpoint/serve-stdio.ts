@@ -3,11 +3,11 @@ import {
   cancelledIdOf,
   createLineReader,
   encodeMessage,
-  faultOf,
+  errorObjectOf,
   hasEnvelope,
   modernVersions,
+  type ParsedMessage,
   parseMessage,
-  type ReadMessage,
   type RequestId,
   RpcError,
   type RpcMessage,
@@ -17,12 +17,12 @@ import {
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 import type { Requester } from "../callers/accounts.js";
-import type { Outlet } from "../callers/outlet.js";
+import type { MessageWriter } from "../callers/message-writer.js";
 import type { Session } from "../callers/session.js";
 import { isExtensionNotification } from "../extension-messages.js";
 import { beginSession } from "./begin-session.js";
-import type { EndpointParts } from "./endpoint-parts.js";
-import { shuttingDown } from "./http-outlet.js";
+import type { EndpointContext } from "./endpoint-context.js";
+import { shuttingDown } from "./http-messages.js";
 import { unsupportedVersion } from "./modern-http.js";
 
 /** A client that is served over stdio. */
@@ -42,8 +42,8 @@ const requester: Requester = { principal: "stdio", rateKey: "stdio" };
  * Serves one client over stdio, one message per line, in both eras: `initialize` starts a session, and a request that contains its
  * version is stateless. Nothing else may be written to the output.
  */
-export function serveStdio(parts: EndpointParts, input: Readable, output: Writable): StdioClient {
-  const { accounts, dispatch, stateless, subscriptions, limits, events, isClosing } = parts;
+export function serveStdio(context: EndpointContext, input: Readable, output: Writable): StdioClient {
+  const { accounts, dispatch, stateless, subscriptions, limits, events, isClosing } = context;
   /** Modern requests, by id. After a cancellation, a client may use the id again before the first request has ended. */
   const running = new Map<RequestId, { cancel(): void }>();
   let session: Session | undefined;
@@ -65,7 +65,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     input.pause();
     output.once("drain", () => !isClosed && input.resume());
   };
-  const shared: Outlet = {
+  const shared: MessageWriter = {
     get isOpen() {
       return !isClosed;
     },
@@ -76,7 +76,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
 
   const initialize = (message: RpcRequest): void => {
     if (session !== undefined) throw new RpcError(rpcCodes.invalidRequest, "The session is already initialized.");
-    const begun = beginSession(parts, requester, message);
+    const begun = beginSession(context, requester, message);
     session = begun.session;
     session.setStream(shared);
     write(begun.response);
@@ -90,7 +90,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     // The response may be sent before the function is known.
     const own = { cancel: () => {} };
     const end = (): boolean => running.get(id) === own && running.delete(id);
-    const outlet: Outlet = {
+    const writer: MessageWriter = {
       get isOpen() {
         return shared.isOpen;
       },
@@ -105,22 +105,22 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     if (isSubscription) dispatch.count(account);
     running.set(id, own);
     own.cancel = isSubscription
-      ? subscriptions.begin(request, account.principal, outlet)
-      : stateless.request({ request, envelope, account, headers: undefined }, outlet);
+      ? subscriptions.begin(request, account.principal, writer)
+      : stateless.request({ request, envelope, account, headers: undefined }, writer);
   };
 
   const notifyModern = (message: RpcNotification): void => {
     try {
       const envelope = hasEnvelope(message.params) ? readEnvelope(message.params) : undefined;
       dispatch.count(accounts.shared(requester, envelope?.clientInfo));
-      parts.merged.notify(message, envelope?.capabilities);
+      context.merged.notify(message, envelope?.capabilities);
     } catch (error) {
       // A notification has no response that could report what is wrong with it.
       events.reportIfDefect(error);
     }
   };
 
-  const receive = ({ kind, message }: ReadMessage): void => {
+  const receive = ({ kind, message }: ParsedMessage): void => {
     if (kind === "response") session?.responded(message);
     else if (kind === "notification") {
       const cancelled = cancelledIdOf(message);
@@ -147,7 +147,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
       receive(read);
     } catch (error) {
       events.reportIfDefect(error);
-      if (read.kind === "request") write({ jsonrpc: "2.0", id: read.message.id, error: faultOf(error) });
+      if (read.kind === "request") write({ jsonrpc: "2.0", id: read.message.id, error: errorObjectOf(error) });
     }
   };
   const onTooLong = (): true => {

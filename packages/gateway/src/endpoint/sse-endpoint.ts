@@ -1,16 +1,22 @@
-import { faultOf, type ReadMessage, RpcError, type RpcRequest, rpcCodes } from "@wirescope/tool-server/internal";
+import {
+  errorObjectOf,
+  type ParsedMessage,
+  RpcError,
+  type RpcRequest,
+  rpcCodes,
+} from "@wirescope/tool-server/internal";
 import type { Requester } from "../callers/accounts.js";
-import type { Outlet } from "../callers/outlet.js";
+import type { MessageWriter } from "../callers/message-writer.js";
 import type { Session } from "../callers/session.js";
 import { beginSession, newSessionId } from "./begin-session.js";
-import type { EndpointParts } from "./endpoint-parts.js";
-import { accepts, type EndpointRequest, type EndpointResponse, type HttpHandler } from "./http-exchange.js";
-import { endFailed, httpError, readMessage, refuse, refuseMethod } from "./http-outlet.js";
+import type { EndpointContext } from "./endpoint-context.js";
+import { endFailed, httpError, readMessage, refuse, refuseMethod } from "./http-messages.js";
+import { accepts, type EndpointRequest, type EndpointResponse, type HttpHandler } from "./http-request.js";
 
 /** One client of the HTTP+SSE transport. */
 interface SseClient {
   readonly requester: Requester;
-  readonly outlet: Outlet;
+  readonly writer: MessageWriter;
   session: Session | undefined;
 }
 
@@ -23,31 +29,31 @@ export interface SseEndpoint {
 /** The path of the POST requests. */
 export const messagesPath = "/messages";
 
-export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
-  const { limits, events, streams, requesterOf } = parts;
+export function createSseEndpoint(context: EndpointContext): SseEndpoint {
+  const { limits, events, streams, requesterOf } = context;
   const clients = new Map<string, SseClient>();
 
   const initialize = (id: string, client: SseClient, message: RpcRequest): void => {
     try {
       if (client.session !== undefined)
         throw new RpcError(rpcCodes.invalidRequest, "The session is already initialized.");
-      const { session, response } = beginSession(parts, client.requester, message, id);
+      const { session, response } = beginSession(context, client.requester, message, id);
       client.session = session;
-      session.setStream(client.outlet);
-      client.outlet.respond(response, 200);
+      session.setStream(client.writer);
+      client.writer.respond(response, 200);
     } catch (error) {
-      client.outlet.respond({ jsonrpc: "2.0", id: message.id, error: faultOf(error) }, 200);
+      client.writer.respond({ jsonrpc: "2.0", id: message.id, error: errorObjectOf(error) }, 200);
     }
   };
 
-  const receive = (id: string, client: SseClient, { kind, message }: ReadMessage): void => {
-    const { session, outlet } = client;
+  const receive = (id: string, client: SseClient, { kind, message }: ParsedMessage): void => {
+    const { session, writer } = client;
     if (kind === "request" && message.method === "initialize") initialize(id, client, message);
     else if (session === undefined) {
       if (kind !== "request") return;
       const error = { code: rpcCodes.invalidRequest, message: "Send initialize first." };
-      outlet.respond({ jsonrpc: "2.0", id: message.id, error }, 200);
-    } else if (kind === "request") session.request(message, { ...outlet, end: () => {}, isOpen: true }, undefined);
+      writer.respond({ jsonrpc: "2.0", id: message.id, error }, 200);
+    } else if (kind === "request") session.request(message, { ...writer, end: () => {}, isOpen: true }, undefined);
     else if (kind === "notification") session.notified(message);
     else session.responded(message);
   };
@@ -71,7 +77,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
       }
       const id = newSessionId();
       const stream = streams.open(response);
-      const client: SseClient = { requester: requesterOf(request), outlet: stream, session: undefined };
+      const client: SseClient = { requester: requesterOf(request), writer: stream, session: undefined };
       clients.set(id, client);
       response.once("close", () => {
         clients.delete(id);
@@ -89,7 +95,9 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
       if (client?.requester.principal !== requesterOf(request).principal) {
         refuse(request, response, notFound());
       } else {
-        servePost(id, client, request, response).catch((error: unknown) => endFailed(parts, request, response, error));
+        servePost(id, client, request, response).catch((error: unknown) =>
+          endFailed(context, request, response, error),
+        );
       }
     },
   };
@@ -100,7 +108,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
     request: EndpointRequest,
     response: EndpointResponse,
   ): Promise<void> {
-    const read = await readMessage(parts, request, response, () => client.session?.touch());
+    const read = await readMessage(context, request, response, () => client.session?.touch());
     if (read === undefined) return;
     // Its stream may have closed while the message was read or queued.
     if (!clients.has(id)) {

@@ -1,6 +1,6 @@
-import type { EndpointParts } from "../endpoint/endpoint-parts.js";
-import type { EndpointRequest, EndpointResponse, HttpHandler } from "../endpoint/http-exchange.js";
-import { endFailed, httpError, refuse, shuttingDown } from "../endpoint/http-outlet.js";
+import type { EndpointContext } from "../endpoint/endpoint-context.js";
+import { endFailed, httpError, refuse, shuttingDown } from "../endpoint/http-messages.js";
+import type { EndpointRequest, EndpointResponse, HttpHandler } from "../endpoint/http-request.js";
 import { createMcpEndpoint } from "../endpoint/mcp-endpoint.js";
 import { createSseEndpoint, messagesPath } from "../endpoint/sse-endpoint.js";
 import type { TextPage } from "../gateway-observer.js";
@@ -20,10 +20,10 @@ export interface RoutesOptions {
 }
 
 /** Handles all HTTP requests that are not for Channelz or the administration, by path. */
-export function createRoutes(parts: EndpointParts, options: RoutesOptions): HttpHandler {
-  const { isClosing } = parts;
-  const sse = createSseEndpoint(parts);
-  const mcp = createMcpEndpoint(parts);
+export function createRoutes(context: EndpointContext, options: RoutesOptions): HttpHandler {
+  const { isClosing } = context;
+  const sse = createSseEndpoint(context);
+  const mcp = createMcpEndpoint(context);
   const getOnly =
     (handler: HttpHandler): HttpHandler =>
     (request, response) => {
@@ -64,7 +64,7 @@ export function createRoutes(parts: EndpointParts, options: RoutesOptions): Http
         refuse(request, response, httpError(404, "Nothing is served at this path."));
       }
     } catch (error) {
-      endFailed(parts, request, response, error);
+      endFailed(context, request, response, error);
     }
   };
 }

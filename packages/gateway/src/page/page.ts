@@ -1,6 +1,6 @@
 import type { Admission, ListenOptions } from "@wirescope/channelz/listener";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
-import { type EndpointRequest, type EndpointResponse, headerOf } from "../endpoint/http-exchange.js";
+import { type EndpointRequest, type EndpointResponse, headerOf } from "../endpoint/http-request.js";
 import type { PageAccess, PageSession } from "./page-access.js";
 import { type Assets, encodingOf, readAssets } from "./page-assets.js";
 import { appFrameDocument, appFrameHeaders, appHeaders } from "./page-headers.js";

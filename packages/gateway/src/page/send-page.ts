@@ -1,5 +1,5 @@
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
-import type { EndpointRequest, EndpointResponse } from "../endpoint/http-exchange.js";
+import type { EndpointRequest, EndpointResponse } from "../endpoint/http-request.js";
 import { type Html, html, pageHeaders, pageOf } from "./html.js";
 import type { PageAccess } from "./page-access.js";
 import { statusPathOf, ticketScriptPath } from "./page-paths.js";

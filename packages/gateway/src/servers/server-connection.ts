@@ -1,6 +1,6 @@
 import { type Clock, type Connection, type OpenedToolServer, ToolServerError } from "@wirescope/tool-server";
 import type { Entry } from "@wirescope/tool-server/config";
-import { createReporter, faultOf, type Mutable, openEntry } from "@wirescope/tool-server/internal";
+import { createReporter, errorObjectOf, type Mutable, openEntry } from "@wirescope/tool-server/internal";
 import type { GatewayEvents } from "../events.js";
 
 /** Why a server failed last. */
@@ -120,7 +120,7 @@ export function createServerConnection(options: ServerConnectionOptions): Server
       const { current } = connection;
       if (current?.state !== "READY") return;
       if (failure === undefined) connection.failure = undefined;
-      else fail(current.redact(faultOf(failure).message), failure);
+      else fail(current.redact(errorObjectOf(failure).message), failure);
     },
     trace(severity, text) {
       const { current } = connection;

@@ -1,7 +1,7 @@
 import type { RpcObject } from "@wirescope/tool-server/internal";
 import { expect, test } from "vitest";
 import { createAccounts } from "../callers/accounts.js";
-import type { Outlet } from "../callers/outlet.js";
+import type { MessageWriter } from "../callers/message-writer.js";
 import { SessionCall } from "../callers/session-call.js";
 import { StatelessCall } from "../callers/stateless-call.js";
 import type { ClientCall } from "../client-call.js";
@@ -61,9 +61,9 @@ test("treats no call as silent while its client responds to a request that may b
       });
     },
   };
-  const outlet: Outlet = { isOpen: true, send() {}, respond() {}, end() {} };
+  const writer: MessageWriter = { isOpen: true, send() {}, respond() {}, end() {} };
   const calls = [1, 2].map(
-    (id) => new SessionCall(host, { jsonrpc: "2.0", id, method: "tools/call" }, outlet, undefined),
+    (id) => new SessionCall(host, { jsonrpc: "2.0", id, method: "tools/call" }, writer, undefined),
   );
   const response = ask(undefined, calls);
   expect(asked).toEqual([2]);

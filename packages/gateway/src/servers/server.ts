@@ -4,7 +4,7 @@ import type { Entry } from "@wirescope/tool-server/config";
 import {
   abortable,
   describeDuration,
-  faultOf,
+  errorObjectOf,
   type Implementation,
   metaKeys,
   metaOf,
@@ -220,7 +220,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       notifications += 1;
       current
         .notify(method, { ...params, ...meta })
-        .catch((error: unknown) => connection.trace("info", `${method} was not sent: ${faultOf(error).message}`))
+        .catch((error: unknown) => connection.trace("info", `${method} was not sent: ${errorObjectOf(error).message}`))
         .finally(() => {
           notifications -= 1;
         });

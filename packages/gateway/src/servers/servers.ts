@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthStep } from "@wirescope/tool-server/auth";
 import { type Entry, substituteEntry, variableUses } from "@wirescope/tool-server/config";
-import { faultOf, type Mutable, usesOAuth, variableValue } from "@wirescope/tool-server/internal";
+import { errorObjectOf, type Mutable, usesOAuth, variableValue } from "@wirescope/tool-server/internal";
 import type { GatewayConfiguration } from "./gateway-configuration.js";
 import { createGatewayServer, type GatewayServer, type GatewayServerOptions, type ServerStatus } from "./server.js";
 import type { DrainReason } from "./server-calls.js";
@@ -193,6 +193,6 @@ function oauthSettingsOf(entry: Entry, configured: GatewayConfiguration, secrets
     return configured.oauth?.overrides?.(entry.name, resolved.url);
   } catch (error) {
     // The connection reports it.
-    return faultOf(error).message;
+    return errorObjectOf(error).message;
   }
 }

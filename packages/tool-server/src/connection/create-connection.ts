@@ -9,7 +9,6 @@ import { publish, publisherOf } from "../diagnostics.js";
 import { messageOf, type ToolServerError } from "../errors.js";
 import type { Mutable } from "../mutable.js";
 import { callFailure, noResponse, ownFailure, tooLong } from "./call-failure.js";
-import { type ClientSession, openSession } from "./client-session.js";
 import type { ClientSettings } from "./client-settings.js";
 import type { CallOptions, ChangedList, Connection, ForwardedRequest } from "./connection.js";
 import { closedConnection, endsSession, isRepeatable } from "./connection-failures.js";
@@ -18,7 +17,8 @@ import { listMethods } from "./lists.js";
 import { createEraMemory } from "./negotiate-era.js";
 import { Call } from "./rpc/call.js";
 import type { RpcObject } from "./rpc/json-rpc.js";
-import { abortable, createSessionKeeper } from "./session-keeper.js";
+import { openSession, type ServerSession } from "./server-session.js";
+import { abortable, createSessionManager } from "./session-manager.js";
 import { createSelection, type OfferedTools } from "./tool-selection.js";
 import type { ToolTransport } from "./transports/transport.js";
 
@@ -75,7 +75,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const listeners = new Set<(list: ChangedList) => void>();
   let closing: Promise<void> | undefined;
 
-  const open = async (signal: AbortSignal): Promise<ClientSession> => {
+  const open = async (signal: AbortSignal): Promise<ServerSession> => {
     for (;;) {
       await abortable(options.beforeOpen?.() ?? Promise.resolve(), signal, info.name);
       const opened = options.openTransport();
@@ -90,7 +90,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           signal,
           report,
           redact,
-          onLost: (session, failure) => keeper.lose(session, failure),
+          onLost: (session, failure) => sessions.lose(session, failure),
           onListChanged: (list) => {
             for (const listener of listeners) listener(list);
           },
@@ -112,7 +112,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const onListenerError = (error: unknown): void => {
     report(info, "error", `A listener of the connection's state failed: ${messageOf(error)}`);
   };
-  const keeper = createSessionKeeper({ info, open, redact, onListenerError, clock, isEager, backOff, random });
+  const sessions = createSessionManager({ info, open, redact, onListenerError, clock, isEager, backOff, random });
 
   /**
    * Makes a call over the current or the next session, and repeats it once if that is safe. Every kind of call is counted,
@@ -123,15 +123,15 @@ export function createConnection(options: ConnectionOptions): Connection {
     signal: Cancellation | undefined,
     phases: CallPhases | undefined,
     timeoutMs: number,
-    attempt: (session: ClientSession) => Promise<Result>,
+    attempt: (session: ServerSession) => Promise<Result>,
   ): Promise<Result> => {
     callStarted(info);
     try {
       for (let mayRepeat = true; ; mayRepeat = false) {
-        let session = keeper.live();
+        let session = sessions.live();
         if (session === undefined) {
           phases?.begin("connecting", info);
-          session = await keeper.ensure(signal, false);
+          session = await sessions.ensure(signal, false);
           phases?.end("connecting", session.info);
         }
         session.beginCall();
@@ -156,7 +156,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   /** Converts the failure of a request, which may have ended its session. */
   const toFailure = (
-    session: ClientSession,
+    session: ServerSession,
     cause: unknown,
     method: string,
     signal: Cancellation | undefined,
@@ -164,7 +164,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   ): ToolServerError => {
     const { transport } = session;
     const error =
-      keeper.state().kind !== "closed" || signal?.aborted
+      sessions.state().kind !== "closed" || signal?.aborted
         ? callFailure(cause, {
             server: info.name,
             method,
@@ -175,7 +175,7 @@ export function createConnection(options: ConnectionOptions): Connection {
             redact,
           })
         : closedConnection(info.name, ownFailure(cause)?.details.wasSent ?? true);
-    if (endsSession(error)) keeper.lose(session, error);
+    if (endsSession(error)) sessions.lose(session, error);
     return error;
   };
 
@@ -248,7 +248,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   const close = (): Promise<void> => {
     closing ??= (async () => {
-      await keeper.close();
+      await sessions.close();
       await options.dispose?.();
       publish("connection:closed", { subject: info, reason: "It was closed." });
     })();
@@ -260,7 +260,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     state: "IDLE",
     server: undefined,
     async connect({ signal } = {}) {
-      return (await keeper.ensure(signal, true)).server;
+      return (await sessions.ensure(signal, true)).server;
     },
     async ping(callOptions) {
       // The newer era has no ping; server/discover serves the same purpose.
@@ -300,7 +300,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       }
     },
     async notify(method, params) {
-      const session = keeper.live();
+      const session = sessions.live();
       if (session === undefined) return;
       try {
         await session.notify(method, params);
@@ -309,7 +309,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       }
     },
     redact,
-    onState: keeper.onState,
+    onState: sessions.onState,
     onListChanged(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -317,11 +317,11 @@ export function createConnection(options: ConnectionOptions): Connection {
     close,
     [Symbol.asyncDispose]: close,
   };
-  keeper.onState(({ state }) => {
+  sessions.onState(({ state }) => {
     connection.state = state;
-    connection.server = keeper.live()?.server;
+    connection.server = sessions.live()?.server;
   });
   publish("connection:opened", info);
-  if (isEager) keeper.begin();
+  if (isEager) sessions.begin();
   return connection;
 }

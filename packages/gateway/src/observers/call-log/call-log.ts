@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { PhaseSubject } from "@wirescope/tool-server";
-import { InFlightMap, isObject, type RpcFault, redactStart } from "@wirescope/tool-server/internal";
+import { InFlightMap, isObject, type RpcErrorObject, redactStart } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../../call-observer.js";
 import type { ClientCall } from "../../client-call.js";
 import { CallRecord, maxTextLength } from "./call-record.js";
@@ -163,7 +163,7 @@ export function createCallLog(options: CallLogOptions): CallLog {
 }
 
 /** The intended server of a call without a route: the gateway itself responded, because that server is down. */
-function unavailableServerOf(error: RpcFault | undefined): string | undefined {
+function unavailableServerOf(error: RpcErrorObject | undefined): string | undefined {
   const { data } = error ?? {};
   return isObject(data) && typeof data.server === "string" ? data.server : undefined;
 }

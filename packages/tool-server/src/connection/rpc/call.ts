@@ -1,6 +1,6 @@
 import type { CallPhases } from "../../call-phases.js";
 import { Canceller } from "../../cancellation.js";
-import type { RequestId, RpcFault, RpcObject } from "./json-rpc.js";
+import type { RequestId, RpcErrorObject, RpcObject } from "./json-rpc.js";
 import type { Era } from "./protocol.js";
 
 /** The server that a call is forwarded to, and the name of its subject there: of a tool or prompt, or a URI. */
@@ -12,7 +12,7 @@ export interface CallRoute {
 /** How a call ended. The status is that of HTTP. */
 export type CallOutcome =
   | { readonly result: RpcObject; readonly error?: undefined }
-  | { readonly error: RpcFault; readonly status: number; readonly result?: undefined };
+  | { readonly error: RpcErrorObject; readonly status: number; readonly result?: undefined };
 
 export interface CallRequest {
   readonly id: RequestId;

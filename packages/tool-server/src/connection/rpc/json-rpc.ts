@@ -19,28 +19,28 @@ export interface RpcNotification {
 }
 
 /** The error of a response, as it is sent. */
-export interface RpcFault {
+export interface RpcErrorObject {
   readonly code: number;
   readonly message: string;
   readonly data?: unknown;
 }
 
-export interface RpcResult {
+export interface RpcResultResponse {
   readonly jsonrpc: "2.0";
   readonly id: RequestId;
   readonly result: RpcObject;
   readonly error?: undefined;
 }
 
-export interface RpcFailure {
+export interface RpcErrorResponse {
   readonly jsonrpc: "2.0";
   /** Null or missing if the request could not be read. */
   readonly id?: RequestId | null | undefined;
-  readonly error: RpcFault;
+  readonly error: RpcErrorObject;
   readonly result?: undefined;
 }
 
-export type RpcResponse = RpcResult | RpcFailure;
+export type RpcResponse = RpcResultResponse | RpcErrorResponse;
 
 export type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
 
@@ -109,7 +109,7 @@ export class RpcError extends Error {
 }
 
 /** A failure as it is sent to a client, without the message of an internal error. */
-export function faultOf(error: unknown): RpcFault {
+export function errorObjectOf(error: unknown): RpcErrorObject {
   if (error instanceof RpcError) {
     const { code, message, data } = error;
     return data === undefined ? { code, message } : { code, message, data };

@@ -2,18 +2,18 @@ import {
   isId,
   isObject,
   RpcError,
-  type RpcFailure,
-  type RpcFault,
+  type RpcErrorObject,
+  type RpcErrorResponse,
   type RpcMessage,
   type RpcNotification,
   type RpcRequest,
   type RpcResponse,
-  type RpcResult,
+  type RpcResultResponse,
   rpcCodes,
 } from "./json-rpc.js";
 
 /** A message and its kind. */
-export type ReadMessage =
+export type ParsedMessage =
   | { readonly kind: "request"; readonly message: RpcRequest }
   | { readonly kind: "notification"; readonly message: RpcNotification }
   | { readonly kind: "response"; readonly message: RpcResponse };
@@ -28,7 +28,7 @@ const maxDepthWritten = 10_000;
 const maxBatch = 1000;
 
 /** Parses a client message; returns the error if it is invalid. */
-export function parseMessage(text: string): ReadMessage | RpcFault {
+export function parseMessage(text: string): ParsedMessage | RpcErrorObject {
   if (isNestedDeeper(text, maxDepthRead)) {
     const message = `The message is nested deeper than ${maxDepthRead} levels. Reduce the nesting.`;
     return { code: rpcCodes.invalidRequest, message };
@@ -88,11 +88,11 @@ export function fixResponse(message: RpcMessage): RpcMessage {
   const { jsonrpc, id } = message;
   // Some servers write `"result": null` beside an error.
   if (message.result != null) {
-    const { result } = message as RpcResult;
+    const { result } = message as RpcResultResponse;
     if (result._meta === null) delete (result as Record<string, unknown>)._meta;
-    return { jsonrpc, id: id as RpcResult["id"], result };
+    return { jsonrpc, id: id as RpcResultResponse["id"], result };
   }
-  const { code, message: text, data } = (message as RpcFailure).error;
+  const { code, message: text, data } = (message as RpcErrorResponse).error;
   const error = data === undefined ? { code, message: text } : { code, message: text, data };
   return { jsonrpc, ...(id == null ? {} : { id }), error };
 }

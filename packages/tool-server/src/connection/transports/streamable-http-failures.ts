@@ -8,7 +8,7 @@ import {
 import type { HttpResponse } from "../../http/http-client.js";
 import { isPage, titleOfPage } from "../../page-text.js";
 import { printableText } from "../../printable-text.js";
-import { type RpcFault, rpcCodes } from "../rpc/json-rpc.js";
+import { type RpcErrorObject, rpcCodes } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
 import { eventStream, type HttpSession, json, mediaTypeOf } from "./streamable-http-session.js";
 import type { NetworkContext } from "./transport.js";
@@ -169,7 +169,7 @@ function rpcErrorOf({ text }: UnexpectedResponse): ToolServerErrorDetails {
   return error === undefined ? {} : { rpcCode: error.code };
 }
 
-function errorIn(text: string): RpcFault | undefined {
+function errorIn(text: string): RpcErrorObject | undefined {
   const [message] = parseMessages(text) ?? [];
   return message === undefined || "method" in message ? undefined : message.error;
 }

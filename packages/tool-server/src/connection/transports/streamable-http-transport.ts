@@ -63,7 +63,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     room: replies.room,
   };
 
-  const requestOf = (
+  const httpRequestFor = (
     message: RpcMessage,
     id: RequestId | undefined,
     options: ToolSendOptions | undefined,
@@ -99,7 +99,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   };
 
   /** Handles a response with a status other than 2xx. An error response of the protocol is delivered. */
-  const refuse = async (message: RpcMessage, response: HttpResponse): Promise<void> => {
+  const handleUnexpected = async (message: RpcMessage, response: HttpResponse): Promise<void> => {
     const unexpected = await readUnexpected(response, clock);
     const [received] = isModernRequest(message) ? (parseMessages(unexpected.text) ?? []) : [];
     if (
@@ -141,15 +141,15 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   };
 
   /** Reads a response: synchronously if it was received completely, as nearly always; else when the returned promise resolves. */
-  const take = (
+  const readResponse = (
     message: RpcMessage,
     response: HttpResponse,
     request: OpenRequest | undefined,
   ): Promise<void> | undefined => {
     const { status } = response;
-    if (status < 200 || status >= 300) return refuse(message, response);
+    if (status < 200 || status >= 300) return handleUnexpected(message, response);
     const method = "method" in message ? message.method : undefined;
-    if (method === "initialize") begin(response);
+    if (method === "initialize") startSession(response);
     if (request === undefined) {
       response.discard();
       if (method === "notifications/initialized") listen();
@@ -182,7 +182,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     return readEventResponse(session, await resumeEvents(session, broken), request);
   };
 
-  const begin = ({ headers }: HttpResponse): void => {
+  const startSession = ({ headers }: HttpResponse): void => {
     const id = headers["mcp-session-id"];
     session.id = id === "" ? undefined : id;
     transport.sessionId = session.id;
@@ -195,7 +195,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     // A server that is gone or has forgotten the session needs no DELETE.
     if (session.id === undefined || session.isForgotten || life.failure !== undefined) return;
     const limit = new AbortController();
-    const cancel = clock.after(endSessionMs, () => limit.abort());
+    const stopTimer = clock.after(endSessionMs, () => limit.abort());
     try {
       const fields = await context.credential.headers({ method: "DELETE", url, signal: limit.signal });
       const headers = sessionHeaders(session, fields);
@@ -204,7 +204,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     } catch {
       // The server expires the session eventually.
     } finally {
-      cancel();
+      stopTimer();
     }
   };
 
@@ -242,14 +242,14 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       const sent =
         credential.headersNow?.() ??
         (await awaitHeaders(context, { method: "POST", url, signal: post.signal, phases: options?.phases }));
-      const httpRequest = requestOf(message, id, options, post, sent);
+      const httpRequest = httpRequestFor(message, id, options, post, sent);
       let response = await http.send(httpRequest);
       if (isRedirect(response.status) || isRefusal(response.status)) {
         response = await followRedirectOrRetry(response, httpRequest, post, sent, (fields) =>
-          requestOf(message, id, options, post, fields),
+          httpRequestFor(message, id, options, post, fields),
         );
       }
-      const rest = take(message, response, request);
+      const rest = readResponse(message, response, request);
       if (rest !== undefined) await rest;
     } catch (error) {
       throw post.failureOf(error);

@@ -7,11 +7,11 @@ import type { MergedServer } from "../dispatch/merged-server.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import type { EventStreams } from "./event-streams.js";
-import type { EndpointRequest } from "./http-exchange.js";
+import type { EndpointRequest } from "./http-request.js";
 import type { TurnQueue } from "./turn-queue.js";
 
 /** What the endpoints of all transports share. */
-export interface EndpointParts {
+export interface EndpointContext {
   readonly merged: MergedServer;
   readonly limits: GatewayLimits;
   readonly events: Pick<GatewayEvents, "emit" | "reportIfDefect">;

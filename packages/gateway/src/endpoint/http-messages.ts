@@ -1,9 +1,9 @@
 import { ServerResponse } from "node:http";
 import {
   encodeMessage,
-  faultOf,
+  errorObjectOf,
+  type ParsedMessage,
   parseMessage,
-  type ReadMessage,
   type RequestId,
   RpcError,
   type RpcMessage,
@@ -11,13 +11,13 @@ import {
   rpcCodes,
   statusOf,
 } from "@wirescope/tool-server/internal";
-import type { Outlet } from "../callers/outlet.js";
-import type { EndpointParts } from "./endpoint-parts.js";
+import type { MessageWriter } from "../callers/message-writer.js";
+import type { EndpointContext } from "./endpoint-context.js";
 import type { EventStream, EventStreams } from "./event-streams.js";
-import { type EndpointRequest, type EndpointResponse, isDisconnected, isJson, readBody } from "./http-exchange.js";
+import { type EndpointRequest, type EndpointResponse, isDisconnected, isJson, readBody } from "./http-request.js";
 
 /** The response to one HTTP request: JSON, or an event stream if a message is sent before the response. */
-export class HttpOutlet implements Outlet {
+export class HttpResponseWriter implements MessageWriter {
   readonly #response: EndpointResponse;
   readonly #streams: EventStreams;
   #stream: EventStream | undefined = undefined;
@@ -94,7 +94,7 @@ export function refuse(
   const unread = "complete" in request && !request.complete ? request : undefined;
   // A client that keeps sending could occupy the connection.
   const closing = unread?.httpVersionMajor === 1 ? { connection: "close" } : {};
-  sendJson(response, statusOf(error), { jsonrpc: "2.0", id, error: faultOf(error) }, { ...headers, ...closing });
+  sendJson(response, statusOf(error), { jsonrpc: "2.0", id, error: errorObjectOf(error) }, { ...headers, ...closing });
   unread?.resume();
 }
 
@@ -110,7 +110,7 @@ export function refuseMethod(
 
 /** Ends a request whose handler threw: with the error if it is one for the client; else it is a defect, and the status is 500. */
 export function endFailed(
-  { events }: Pick<EndpointParts, "events">,
+  { events }: Pick<EndpointContext, "events">,
   request: EndpointRequest,
   response: EndpointResponse,
   error: unknown,
@@ -126,12 +126,12 @@ export function endFailed(
  * undefined if the request was refused: it is not JSON, exceeds the limit, or contains no message.
  */
 export async function readMessage(
-  parts: EndpointParts,
+  context: EndpointContext,
   request: EndpointRequest,
   response: EndpointResponse,
-  onQueued: (parts: EndpointParts, request: EndpointRequest) => void,
-): Promise<ReadMessage | undefined> {
-  const { limits, events, turns } = parts;
+  onQueued: (context: EndpointContext, request: EndpointRequest) => void,
+): Promise<ParsedMessage | undefined> {
+  const { limits, events, turns } = context;
   if (!isJson(request.headers["content-type"])) {
     refuse(request, response, httpError(415, "The content type must be application/json."));
     return undefined;
@@ -145,7 +145,7 @@ export async function readMessage(
   }
   const turn = turns.enter();
   if (turn !== undefined) {
-    onQueued(parts, request);
+    onQueued(context, request);
     await turn;
   }
   const read = parseMessage(text);

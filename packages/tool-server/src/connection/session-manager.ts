@@ -4,7 +4,6 @@ import { type Clock, untilAborted } from "../clock.js";
 import type { ConnectionInfo, ConnectivityState } from "../connection-info.js";
 import { publish } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
-import type { ClientSession } from "./client-session.js";
 import type { StateListener } from "./connection.js";
 import {
   closedConnection,
@@ -13,31 +12,32 @@ import {
   needsUserAction,
   redactFailure,
 } from "./connection-failures.js";
+import type { ServerSession } from "./server-session.js";
 
 /** Manages the session of a connection: opens it, notices its end, and waits after failures. */
-interface SessionKeeper {
+interface SessionManager {
   state(): ConnectionState;
   /** The current session; undefined if none is open. */
-  live(): ClientSession | undefined;
+  live(): ServerSession | undefined;
   /**
    * The current session, or the next one. `isForced` skips the delay after a failure. Rejects with the reason if none can be
    * opened, and if the caller cancels; a connection attempt that others share continues.
    */
-  ensure(signal: Cancellation | undefined, isForced: boolean): Promise<ClientSession>;
+  ensure(signal: Cancellation | undefined, isForced: boolean): Promise<ServerSession>;
   /** Opens a session in the background; the result shows in the state. */
   begin(): void;
   /** A session has ended. Its lifetime decides whether the next one is opened at once or after a delay. */
-  lose(session: ClientSession, failure: ToolServerError | undefined): void;
+  lose(session: ServerSession, failure: ToolServerError | undefined): void;
   /** Calls the listener for each change of the state, until the returned function is called. */
   onState(listener: StateListener): () => void;
   /** Ends the session and opens no other. */
   close(): Promise<void>;
 }
 
-interface SessionKeeperOptions {
+interface SessionManagerOptions {
   readonly info: ConnectionInfo;
   /** Opens a session. Rejects with a ToolServerError, also if the signal aborts. */
-  readonly open: (signal: AbortSignal) => Promise<ClientSession>;
+  readonly open: (signal: AbortSignal) => Promise<ServerSession>;
   readonly redact: (text: string) => string;
   /** Reports an error that a listener threw. */
   readonly onListenerError: (error: unknown) => void;
@@ -57,7 +57,7 @@ const refusalFactor = 10;
 /** The maximum delay that a call waits for instead of failing at once. */
 const maxWaitMs = 2000;
 
-export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
+export function createSessionManager(options: SessionManagerOptions): SessionManager {
   const { info, open, redact, onListenerError, clock, isEager, random } = options;
   let state: ConnectionState = { kind: "idle" };
   const backOff = createBackOff(options.backOff, clock, random);
@@ -93,7 +93,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     setState({ kind: "failing", error, retryAt: clock.now() + pauseMs, cancel }, error.message);
   };
 
-  const begin = (): Promise<ClientSession> => {
+  const begin = (): Promise<ServerSession> => {
     const controller = new AbortController();
     const session = open(controller.signal).then(
       (opened) => {
@@ -142,7 +142,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     }
   };
 
-  const ensure = async (signal: Cancellation | undefined, isForced: boolean): Promise<ClientSession> => {
+  const ensure = async (signal: Cancellation | undefined, isForced: boolean): Promise<ServerSession> => {
     if (state.kind === "closed") throw closedConnection(info.name);
     if (state.kind === "ready") return state.session;
     if (state.kind === "failing" && !isForced) {
@@ -190,8 +190,8 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
 type ConnectionState =
   /** No session is open; the next call opens one. */
   | { readonly kind: "idle" }
-  | { readonly kind: "connecting"; readonly session: Promise<ClientSession>; readonly cancel: () => void }
-  | { readonly kind: "ready"; readonly session: ClientSession }
+  | { readonly kind: "connecting"; readonly session: Promise<ServerSession>; readonly cancel: () => void }
+  | { readonly kind: "ready"; readonly session: ServerSession }
   /** It failed, and is retried at `retryAt`. */
   | {
       readonly kind: "failing";

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { sendJson } from "./http-outlet.js";
+import { sendJson } from "./http-messages.js";
 
 const head = "host: localhost\r\n\r\n";
 

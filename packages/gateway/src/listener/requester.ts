@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { TLSSocket } from "node:tls";
 import type { Requester } from "../callers/accounts.js";
-import type { EndpointRequest } from "../endpoint/http-exchange.js";
+import type { EndpointRequest } from "../endpoint/http-request.js";
 
 const maxCached = 256;
 

@@ -4,8 +4,8 @@ import { Agent, request as httpsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
 import { TLSSocket } from "node:tls";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { EndpointRequest } from "../endpoint/http-exchange.js";
-import { createRequesters } from "./principal.js";
+import type { EndpointRequest } from "../endpoint/http-request.js";
+import { createRequesters } from "./requester.js";
 
 const certificate = (name: string): string =>
   readFileSync(new URL(`../../../../test/certificates/${name}.pem`, import.meta.url), "utf8");

@@ -25,7 +25,7 @@ const [callStarted, callSucceeded, callFailed] = [
 ];
 
 /** An SDK client on one transport, from the handshake to the end. */
-export interface ClientSession {
+export interface ServerSession {
   readonly transport: ToolTransport;
   readonly info: TransportInfo;
   readonly server: ServerDescription;
@@ -57,14 +57,14 @@ export interface SessionOptions {
   readonly report: Reporter;
   readonly redact: (text: string) => string;
   /** Called if the transport ends or drains after the handshake without `close`, or its subscription cannot be reopened. */
-  readonly onLost: (session: ClientSession, failure: ToolServerError | undefined) => void;
+  readonly onLost: (session: ServerSession, failure: ToolServerError | undefined) => void;
   readonly onListChanged: (list: ChangedList) => void;
 }
 
 /** Connects a client over a transport. Rejects with a ToolServerError; then the transport is closed. */
-export async function openSession(options: SessionOptions): Promise<ClientSession> {
+export async function openSession(options: SessionOptions): Promise<ServerSession> {
   const { transport, info, settings, redact, report, clock } = options;
-  let session: ClientSession | undefined;
+  let session: ServerSession | undefined;
   let isOver = false;
   const setState = (state: ConnectivityState, reason?: string): void =>
     publish("transport:state", { subject: info, state, reason });
@@ -201,7 +201,7 @@ async function connectInTime(
   signal.addEventListener("abort", giveUp, { once: true });
   // The SDK limits the requests of a handshake, but not its notification.
   let tooLong: ToolServerError | undefined;
-  const cancel = afterIdleTimeout({ timeoutMs: connectTimeoutMs, isWaitingForUser, clock }, () => {
+  const stopTimer = afterIdleTimeout({ timeoutMs: connectTimeoutMs, isWaitingForUser, clock }, () => {
     tooLong = slowHandshake(server, connectTimeoutMs, transport.strayOutput?.());
     giveUp();
   });
@@ -218,7 +218,7 @@ async function connectInTime(
     const failed = { ...call, transportFailure, strayOutput, redact };
     throw tooLong ?? callFailure(error, failed);
   } finally {
-    cancel();
+    stopTimer();
     signal.removeEventListener("abort", giveUp);
   }
   callSucceeded(info);
