@@ -11,8 +11,9 @@ export function startEventLog({ events, redact, logsArguments }: ObserverContext
     calls: {
       ended(call, { kind, error, durationMs }) {
         const { id, method, route, account, session, params } = call;
-        const redacted = (text: string): string =>
-          redactStart(text, maxLength, (start) => redact(start, route?.server));
+        // A server that reveals a secret decides what is hidden in its own text, but not which tool was called.
+        const redacted = (text: string, server?: string): string =>
+          redactStart(text, maxLength, (start) => redact(start, server));
         events.emit({
           kind: "call",
           id: typeof id === "string" ? cut(id) : id,
@@ -22,7 +23,7 @@ export function startEventLog({ events, redact, logsArguments }: ObserverContext
           client: account.label,
           session: session?.shortId,
           outcome: kind,
-          reason: error === undefined ? undefined : redacted(error.message),
+          reason: error === undefined ? undefined : redacted(error.message, route?.server),
           durationMs,
           ...(logsArguments ? { arguments: params.arguments } : {}),
         });
