@@ -10,6 +10,7 @@ import { findConfigurationFile } from "@wirescope/tool-server/config";
 import { configurationFileAt } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Demo } from "../demo/demo.js";
+import { reportFailure } from "../failure.js";
 import { realPathOf } from "../gateway-file.js";
 import { createProofPage, newProofKey, proofPath } from "../gateway-proof.js";
 import type { Io } from "../io.js";
@@ -76,7 +77,7 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
   let demo: Demo | undefined;
   try {
     const read = async (): Promise<readonly string[]> => {
-      const files = values.demo ? [] : await filesOf(values, io);
+      const files = values.demo ? [] : await filesOf(values, logForm(values, io) === "json" ? plainToJson(io) : io);
       if (values.stdio) assertNoListenOptions(values);
       return files;
     };
@@ -96,8 +97,12 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
     return 0;
   } catch (error) {
     const hint = await listenHint(error, io);
-    if (hint === undefined || !(error instanceof Error)) throw error;
-    throw new UsageError(`${error.message} ${hint}`.trimEnd(), { cause: error });
+    const failure =
+      hint === undefined || !(error instanceof Error)
+        ? error
+        : new UsageError(`${error.message} ${hint}`.trimEnd(), { cause: error });
+    if (logForm(values, io) !== "json") throw failure;
+    return reportFailure(failure, plainToJson(io), "up");
   } finally {
     process.off("SIGTERM", onSignal).off("SIGINT", onSignal).off("SIGHUP", onHangUp);
     await demo?.close();
@@ -325,6 +330,15 @@ async function findOwnFile(): Promise<string | undefined> {
 function logForm(values: OptionValues<typeof upOptions>, { stderr }: Io): "pretty" | "json" | "off" {
   if (values.log === "json" || values.log === "off" || values.log === "pretty") return values.log;
   return values.json && !stderr.isTTY ? "json" : "pretty";
+}
+
+/** For messages outside the log, because a JSON log contains only JSON. */
+function plainToJson(io: Io): Io {
+  const log = createEventLog(io, "json");
+  return {
+    ...io,
+    stderr: { write: (text: string) => log({ kind: "defect", reason: text.replace(/^wirescope: /, "").trimEnd() }) },
+  };
 }
 
 function createStdioLog(values: OptionValues<typeof upOptions>, io: Io): StdioLog {
