@@ -12,6 +12,7 @@ import {
   vaultKeyPath,
   vaultKinds,
 } from "@wirescope/tool-server/internal";
+import { reasonOf } from "../file-failure.js";
 import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
 
@@ -83,7 +84,19 @@ async function mayCreate(io: Io, creation: KeyCreation): Promise<boolean> {
 /** Generates a key that only this user can read. Throws EEXIST if there is one: a new key could not decrypt the stored tokens. */
 function createVaultKey(io: Pick<Io, "env">): string {
   const path = vaultKeyPath(io.env);
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeFileSync(path, `${randomBytes(32).toString("base64")}\n`, { flag: "wx", mode: 0o600 });
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(path, `${randomBytes(32).toString("base64")}\n`, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "EEXIST") throw error;
+    // On a read-only file system Node reports ENOENT for a folder.
+    const reason =
+      code === "ENOENT" ? "its folder cannot be created; the file system may be read-only." : reasonOf(error);
+    throw new UsageError(
+      `Cannot write the key for stored tokens, ${path}: ${reason} Give this user write access, or set XDG_CONFIG_HOME to the absolute path of another folder, also for a running gateway.`,
+      { cause: error },
+    );
+  }
   return path;
 }

@@ -175,8 +175,11 @@ function fail(path: string, action: "read" | "write", { reason, advice }: Exposu
 function unwritable(path: string, error: unknown): ToolServerError {
   // Creating folders in a read-only file system also fails with ENOENT.
   const isMissing = codeOf(error) === "ENOENT";
-  const reason = isMissing ? "its folder cannot be created (ENOENT)" : systemReason(error);
-  const advice = "Check that its folder can be written, and that the file system is not read-only or full.";
+  const reason = isMissing
+    ? "its folder cannot be created (ENOENT); the file system may be read-only"
+    : systemReason(error);
+  const advice =
+    "Check that its folder can be written, and that the file system is not read-only or full; or set XDG_CONFIG_HOME to the absolute path of another folder, also for a running gateway.";
   return fail(path, "write", { reason, advice }, error);
 }
 
