@@ -4,8 +4,8 @@ import { connect, pollOptions, startTestGateway, textOf } from "./gateway.test.h
 import { eventOf, type RawMessage, serveRaw } from "./raw-server.test.helper.js";
 
 test("counts the silence of a server from when a call is sent, and refuses a call that waits too long for a connection", async () => {
-  let nowMs = Date.now();
-  const clock = vi.spyOn(Date, "now").mockImplementation(() => nowMs);
+  let nowMs = performance.now();
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
   onTestFinished(() => clock.mockRestore());
   const advance = (byMs: number): void => {
     nowMs += byMs;
@@ -56,7 +56,7 @@ test("counts the silence of a server from when a call is sent, and refuses a cal
 
   advance(150);
   await expect(first).rejects.toMatchObject({
-    message: expect.stringContaining("other requests use all 256 connections"),
+    message: expect.stringContaining("other requests use all connections"),
     data: { reason: "SERVER_BUSY" },
   });
   expect(held).toHaveLength(255);
@@ -67,6 +67,11 @@ test("counts the silence of a server from when a call is sent, and refuses a cal
   expect((await ended).filter(({ status }) => status === "rejected")).toHaveLength(254);
   respond(255);
   expect(textOf(await second)).toBe("late");
+  // The server never received the first call, so it must not receive its cancellation, which was the first.
+  const cancelled = () => server.seen.filter(({ method }) => method === "notifications/cancelled");
+  await expect.poll(() => cancelled().length, pollOptions).toBeGreaterThanOrEqual(254);
+  const called = new Set(held.map(({ message }) => message.id));
+  expect(cancelled().filter(({ params }) => !called.has(params?.requestId as number))).toEqual([]);
 });
 
 test("says that a call was not sent if the connection was not ready in time", async () => {

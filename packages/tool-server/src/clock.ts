@@ -41,12 +41,9 @@ export const steadyClock: Clock = {
 /** Settles as the promise does, or rejects with the signal's reason if that comes first. */
 export function untilAborted<T>(promise: Promise<T>, signal: Cancellation): Promise<T> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(signal.reason);
-      return;
-    }
     const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
 }

@@ -46,15 +46,16 @@ test.each([
   ],
   [
     "connection: a call that waited for a connection",
-    () => notSent("notes", { method: "tools/call", queuedFor: 256 }, 1000),
+    () => notSent("notes", { method: "tools/call", isQueued: true }, 1000),
     "Try again later",
   ],
   [
     "connection: a connection that was not ready",
-    () => notSent("notes", { method: "tools/call", queuedFor: 0 }, 1000),
+    () => notSent("notes", { method: "tools/call", isQueued: false }, 1000),
     "Try again later",
   ],
   ["connection: a long call", () => tooLong("tools/call", "notes", 1000), "Increase the time limit"],
+  ["connection: a long wait", () => tooLong("tools/call", "notes", 1000, false), "Increase the time limit"],
   ["transports: a call after the end", () => connectionOver("notes", undefined, false), "Connect again"],
   ["transports: the failure that ended it", () => connectionOver("notes", lost, false), "Connect again"],
   [

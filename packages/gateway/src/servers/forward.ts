@@ -105,7 +105,7 @@ async function inputOf({ inputRequests, requestState }: RpcObject, call: ClientC
     };
   } finally {
     call.openRequests -= 1;
-    call.activeAt = Date.now();
+    call.activeAt = performance.now();
   }
 }
 

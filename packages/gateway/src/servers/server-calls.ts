@@ -22,7 +22,7 @@ export interface ServerCalls {
   add(call: ClientCall): void;
   remove(call: ClientCall): void;
   /** Cancels calls during which the server has been silent for longer than `callIdleMs`, and those that have waited as long to be sent. */
-  cancelSilent(): void;
+  cancelOverdue(): void;
   /** Accepts no more calls. After `drainMs`, calls in flight are cancelled. Resolves when all have ended, or right after that. */
   drain(why: DrainReason): Promise<void>;
 }
@@ -54,15 +54,16 @@ export function createServerCalls({ server, limits, clock, events }: ServerCalls
       if (drainReason !== undefined) throw notCalled(server, drainReason);
       if (all.size >= limits.serverConcurrency) throw overloaded("concurrency");
       if (!rates.take("")) throw overloaded("rate");
-      call.activeAt = clock.now();
+      call.activeAt = performance.now();
+      call.wasSent = false;
       all.add(call);
     },
     remove(call) {
       all.delete(call);
       if (all.size === 0) onDrained();
     },
-    cancelSilent() {
-      const now = clock.now();
+    cancelOverdue() {
+      const now = performance.now();
       for (const call of all) {
         if (call.openRequests > 0 || now - call.activeAt < limits.callIdleMs) continue;
         const failure = call.wasSent
@@ -93,13 +94,18 @@ function notCalled(server: string, why: DrainReason): ToolServerError {
   return new ToolServerError("CONNECTION_CLOSED", { problem, advice: "Call again." }, { details: { wasSent: false } });
 }
 
-function notDrained(server: string, { method }: ClientCall, why: DrainReason, drainMs: number): ToolServerError {
-  return new ToolServerError(
-    "CONNECTION_CLOSED",
-    {
-      problem: `The server ${JSON.stringify(server)} was ${why} in the configuration during ${method}. The call did not end within ${describeDuration(drainMs)} and was cancelled.`,
-      advice: "Check what the call did before you repeat it, or increase the limit drainMs.",
-    },
-    { details: { wasSent: true } },
-  );
+function notDrained(
+  server: string,
+  { method, wasSent }: ClientCall,
+  why: DrainReason,
+  drainMs: number,
+): ToolServerError {
+  const during = `The server ${JSON.stringify(server)} was ${why} in the configuration during ${method}.`;
+  const problem = wasSent
+    ? `${during} The call did not end within ${describeDuration(drainMs)} and was cancelled.`
+    : `${during} The call was not sent within ${describeDuration(drainMs)} and was cancelled.`;
+  const advice = wasSent
+    ? "Check what the call did before you repeat it, or increase the limit drainMs."
+    : "Call again.";
+  return new ToolServerError("CONNECTION_CLOSED", { problem, advice }, { details: { wasSent } });
 }

@@ -60,7 +60,7 @@ export async function forwardServerRequest(
   } finally {
     for (const each of possible) {
       each.openRequests -= 1;
-      each.activeAt = Date.now();
+      each.activeAt = performance.now();
       each.removeEventListener("abort", onEnd);
     }
   }

@@ -69,7 +69,7 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
    */
   notify(method: string, params: RpcObject, capabilities: RpcObject | undefined): void;
   /** Cancels calls during which the server has been silent for too long, and those that have waited too long to be sent. */
-  cancelSilent(): void;
+  cancelOverdue(): void;
   /** Connects at once if it is not connected, and lists its tools if they are not. Resolves after the attempt, even if it failed. */
   reconnect(): Promise<void>;
   /** To sign in and out by OAuth; undefined if the entry has its own credential. */
@@ -225,7 +225,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
           notifications -= 1;
         });
     },
-    cancelSilent: calls.cancelSilent,
+    cancelOverdue: calls.cancelOverdue,
     redact: (text) => (connection.current ?? secrets).redact(text),
     oauth: async () => (await connection.open()).oauth,
     async reconnect() {

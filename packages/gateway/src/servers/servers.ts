@@ -55,12 +55,12 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
   let isClosed = false;
 
   // Checking all calls once a second costs less than a timer for each.
-  const cancelSilent = (): void => {
-    for (const server of servers.all) server.cancelSilent();
-    for (const server of draining) server.cancelSilent();
+  const cancelOverdue = (): void => {
+    for (const server of servers.all) server.cancelOverdue();
+    for (const server of draining) server.cancelOverdue();
   };
-  const silenceTimer = setInterval(cancelSilent, Math.min(1000, Math.max(10, limits.callIdleMs / 4)));
-  silenceTimer.unref();
+  const overdueTimer = setInterval(cancelOverdue, Math.min(1000, Math.max(10, limits.callIdleMs / 4)));
+  overdueTimer.unref();
 
   // Not within `reload`: the server keeps its closure, which would keep all servers before it in memory.
   const create = (
@@ -160,7 +160,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     statuses: () => servers.all.map((server) => server.status()),
     async close() {
       isClosed = true;
-      clearInterval(silenceTimer);
+      clearInterval(overdueTimer);
       await Promise.allSettled([...servers.all, ...draining].map((server) => server.close()));
     },
   };

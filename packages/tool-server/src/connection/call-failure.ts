@@ -90,13 +90,15 @@ export function noResponse(
 /** Creates SERVER_BUSY for a call that waited too long for one of the connections to a server, or else CALL_TIMEOUT. */
 export function notSent(
   server: string,
-  { method, queuedFor }: Pick<Call, "method" | "queuedFor">,
+  { method, isQueued }: Pick<Call, "method" | "isQueued">,
   waitMs: number,
 ): ToolServerError {
   const problem = `${method} was not sent to the server ${JSON.stringify(server)} within ${describeDuration(waitMs)}`;
-  if (queuedFor > 0) {
-    const why = `other requests use all ${queuedFor} connections that may be open`;
-    const parts = { problem: `${problem}: ${why}.`, advice: "Try again later, or check what the server is doing." };
+  if (isQueued) {
+    const parts = {
+      problem: `${problem}: other requests use all connections that may be open.`,
+      advice: "Try again later, or check what the server is doing.",
+    };
     return new ToolServerError("SERVER_BUSY", parts, { details: { wasSent: false } });
   }
   const advice = "Try again later, or check the connection to the server and its sign-in.";
@@ -105,9 +107,10 @@ export function notSent(
 }
 
 /** Creates CALL_TIMEOUT for a call that exceeded its total time. */
-export function tooLong(method: string, server: string, totalTimeoutMs: number): ToolServerError {
+export function tooLong(method: string, server: string, totalTimeoutMs: number, wasSent = true): ToolServerError {
   const call = `${method} on the server ${JSON.stringify(server)}`;
-  return timedOut(`${call} took longer than ${describeDuration(totalTimeoutMs)} in total, and was cancelled.`);
+  const problem = `${call} took longer than ${describeDuration(totalTimeoutMs)} in total, and was cancelled`;
+  return timedOut(wasSent ? `${problem}.` : `${problem} before it was sent.`, "", wasSent);
 }
 
 /** Creates CALL_TIMEOUT for a handshake; `strayOutput` as in `noResponse`. */
@@ -116,9 +119,9 @@ export function slowHandshake(server: string, timeoutMs: number, strayOutput?: s
   return timedOut(`The server ${JSON.stringify(server)} ${what}.`, strayOutput);
 }
 
-function timedOut(problem: string, evidence = ""): ToolServerError {
+function timedOut(problem: string, evidence = "", wasSent = true): ToolServerError {
   const advice = "Increase the time limit, or check what the server is doing.";
-  return new ToolServerError("CALL_TIMEOUT", { problem, evidence, advice }, { details: { wasSent: true } });
+  return new ToolServerError("CALL_TIMEOUT", { problem, evidence, advice }, { details: { wasSent } });
 }
 
 /** The error of one of our transports or credentials, even if the SDK wrapped it. */

@@ -33,7 +33,7 @@ export interface ConnectionOptions {
   readonly changeTransport?: ((failure: unknown) => boolean) | undefined;
   /** The tools that are listed and can be called. Default: all. */
   readonly tools?: OfferedTools | undefined;
-  /** The time limit of a forwarded request, in milliseconds. Default: none. */
+  /** The time limit of a forwardedCall request, in milliseconds. Default: none. */
   readonly forwardTimeoutMs?: number | undefined;
   readonly settings: ClientSettings;
   readonly report: Reporter;
@@ -175,7 +175,8 @@ export function createConnection(options: ConnectionOptions): Connection {
             redact,
           })
         : closedConnection(info.name, ownFailure(cause)?.details.wasSent ?? true);
-    if (endsSession(error)) sessions.lose(session, error);
+    // A transport that has failed may report its end only later, and a repetition must not use it.
+    if (transport.failure !== undefined || endsSession(error)) sessions.lose(session, transport.failure ?? error);
     return error;
   };
 
@@ -225,21 +226,25 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   const lists = listMethods(call);
   const selection = createSelection(options.tools, info.name);
-  const sendPlain = (forwarded: Call, request: ForwardedRequest): Promise<RpcObject> =>
-    runCall(request.method, forwarded, forwarded.phases, idleTimeoutMs, (session) => session.send(forwarded, request));
+  const sendPlain = (forwardedCall: Call, request: ForwardedRequest): Promise<RpcObject> =>
+    runCall(request.method, forwardedCall, forwardedCall.phases, idleTimeoutMs, (session) =>
+      session.send(forwardedCall, request),
+    );
 
   const { forwardTimeoutMs } = options;
   /** Applies the limits of the entry. Most entries have none, so their calls skip this function. */
-  const sendLimited = async (forwarded: Call, request: ForwardedRequest): Promise<RpcObject> => {
+  const sendLimited = async (forwardedCall: Call, request: ForwardedRequest): Promise<RpcObject> => {
     const stop =
       forwardTimeoutMs === undefined || request.method !== "tools/call"
         ? undefined
-        : clock.after(forwardTimeoutMs, () => forwarded.cancel(tooLong(request.method, info.name, forwardTimeoutMs)));
+        : clock.after(forwardTimeoutMs, () =>
+            forwardedCall.cancel(tooLong(request.method, info.name, forwardTimeoutMs, forwardedCall.wasSent)),
+          );
     try {
       if (request.method === "tools/call") selection?.assertOffered(request.params.name);
       return selection === undefined
-        ? await sendPlain(forwarded, request)
-        : selection.applyTo(request.method, await sendPlain(forwarded, request));
+        ? await sendPlain(forwardedCall, request)
+        : selection.applyTo(request.method, await sendPlain(forwardedCall, request));
     } finally {
       stop?.();
     }

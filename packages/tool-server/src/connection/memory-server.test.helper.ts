@@ -22,6 +22,8 @@ export interface MemoryServer {
   sendFailure: ToolServerError | undefined;
   /** Ends the newest transport, like a server that dies. */
   die(failure: ToolServerError): void;
+  /** The same, but the end is reported a turn of the event loop later; until then nothing can be sent. */
+  dieSlowly(failure: ToolServerError): void;
   /** How many transports were opened. */
   readonly opened: number;
   /** How often the tool ran. */
@@ -43,7 +45,7 @@ export function createMemoryServer(): MemoryServer {
   };
   let opened = 0;
   let runs = 0;
-  let latest: { end(failure: ToolServerError): void; server: McpServer } | undefined;
+  let latest: { end(failure: ToolServerError, isSlow?: boolean): void; server: McpServer } | undefined;
   const waiting = new Set<() => void>();
 
   const serve = (): McpServer => {
@@ -88,6 +90,9 @@ export function createMemoryServer(): MemoryServer {
     die(failure) {
       latest?.end(failure);
     },
+    dieSlowly(failure) {
+      latest?.end(failure, true);
+    },
     get opened() {
       return opened;
     },
@@ -111,9 +116,9 @@ function wrap(
   server: McpServer,
   far: Transport,
   switches: Pick<MemoryServer, "startFailure" | "sendFailure">,
-): ToolTransport & { end(failure: ToolServerError): void } {
+): ToolTransport & { end(failure: ToolServerError, isSlow?: boolean): void } {
   let failure: ToolServerError | undefined;
-  const transport: ToolTransport & { end(failure: ToolServerError): void } = {
+  const transport: ToolTransport & { end(failure: ToolServerError, isSlow?: boolean): void } = {
     kind: "http",
     get failure() {
       return failure;
@@ -126,6 +131,7 @@ function wrap(
       await near.start();
     },
     async send(message) {
+      if (failure !== undefined) throw transportFailure("CONNECTION_LOST", false);
       const refusal = switches.sendFailure;
       if (refusal !== undefined && "method" in message && message.method === "tools/call") {
         switches.sendFailure = undefined;
@@ -134,9 +140,10 @@ function wrap(
       await near.send(message as JSONRPCMessage);
     },
     close: () => near.close(),
-    end(reason) {
+    end(reason, isSlow = false) {
       failure = reason;
-      void near.close();
+      if (isSlow) setImmediate(() => void near.close());
+      else void near.close();
     },
   };
   return transport;

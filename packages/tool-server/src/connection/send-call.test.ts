@@ -242,6 +242,15 @@ describe("a request that is sent for a call", () => {
     expect(server.runs).toBe(1);
   });
 
+  test("sends a request again in a new session if the transport has failed, although its end is reported later", async () => {
+    const server = createMemoryServer();
+    const { connection } = createMemoryConnection({ clock: systemClock }, server);
+    await connection.connect();
+    server.dieSlowly(transportFailure("CONNECTION_LOST", true));
+    await callTool(connection, "echo", { text: "a" }).result;
+    expect([server.runs, server.opened]).toEqual([1, 2]);
+  });
+
   test("rejects a request in flight with the reason when the transport ends", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);

@@ -13,7 +13,7 @@ import type { HttpClient, HttpRequest, HttpResponse, SocketOptions } from "./htt
 import { createHttpConnection, type HttpConnection, type TrackedSocket, trackSocket } from "./http-connection.js";
 import { createRequestPreparer } from "./prepare-request.js";
 import { proxyFor } from "./proxy.js";
-import { createSocketPool, maxConnections } from "./socket-pool.js";
+import { createSocketPool } from "./socket-pool.js";
 import { createTlsContexts, type TlsContexts, type TlsSettings } from "./tls-settings.js";
 
 export interface HttpClientOptions {
@@ -78,7 +78,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     throw closed;
   };
 
-  /** Opens a connection in a place of the pool. */
+  /** Opens a connection in a slot of the pool. */
   const connect = async (request: HttpRequest, origin: string): Promise<HttpConnection> => {
     const { url } = request;
     const owner = transport();
@@ -115,10 +115,13 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     for (;;) {
       if (pool.claim(origin, usesReserve)) return connect(request, origin);
       request.phases?.begin("queued");
-      request.observer?.onQueued?.(maxConnections);
-      await pool.waitForSlot(origin, usesReserve, [request.signal, life.signal]);
+      request.observer?.onQueued?.(true);
+      try {
+        await pool.waitForSlot(origin, usesReserve, [request.signal, life.signal]);
+      } finally {
+        request.observer?.onQueued?.(false);
+      }
       request.phases?.end("queued");
-      request.observer?.onQueued?.(0);
       const idle = takeIdle(request, origin);
       if (idle !== undefined) return idle;
     }

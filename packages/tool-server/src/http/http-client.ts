@@ -59,8 +59,8 @@ export interface HttpRequest extends SocketOptions {
 export interface HttpRequestObserver {
   /** Called each time the request is written. */
   onWritten(socketInfo: SocketInfo): void;
-  /** The request waits for a connection, because this many are in use, and no more may be open; 0 when it no longer waits. */
-  onQueued?(connections: number): void;
+  /** Whether the request waits for a connection, because all that may be open are in use. */
+  onQueued?(isQueued: boolean): void;
 }
 
 /** A response whose headers were received. The body can be consumed once, by `text`, `read` or `discard`. */

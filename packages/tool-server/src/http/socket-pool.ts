@@ -3,7 +3,7 @@ import type { TransportInfo } from "../connection-info.js";
 import type { HttpConnection } from "./http-connection.js";
 
 /** The maximum number of connections to one origin. There is an additional reserve for requests that others depend on. */
-export const maxConnections = 256;
+const maxConnections = 256;
 const reservedConnections = 16;
 
 /** The connections of one client, by origin. Idle connections are reused, the most recent first. */
@@ -13,7 +13,7 @@ export interface SocketPool {
    * caller sends a request on it, or gives it back.
    */
   take(origin: string, transport: TransportInfo, usesReserve: boolean): HttpConnection | undefined;
-  /** Reserves a place for one more; false at the limit. The caller calls `add`, or `release` if it opens none. */
+  /** Reserves a slot for one more; false at the limit. The caller calls `add`, or `release` if it opens none. */
   claim(origin: string, usesReserve: boolean): boolean;
   release(origin: string): void;
   /** Resolves when `take` or `claim` may succeed: first for requests that may use the reserve. Rejects with a signal's reason. */
@@ -89,10 +89,10 @@ export function createSocketPool(): SocketPool {
       const waiting = usesReserve ? sockets.waitingForReserve : sockets.waiting;
       return new Promise((resolve, reject) => {
         const settle = (): void => {
-          waiting.delete(onVacancy);
+          waiting.delete(onSlot);
           for (const signal of signals) signal?.removeEventListener("abort", onAbort);
         };
-        const onVacancy = (): void => {
+        const onSlot = (): void => {
           settle();
           resolve();
         };
@@ -100,8 +100,9 @@ export function createSocketPool(): SocketPool {
           settle();
           reject(signals.find((signal) => signal?.aborted)?.reason);
         };
-        waiting.add(onVacancy);
+        waiting.add(onSlot);
         for (const signal of signals) signal?.addEventListener("abort", onAbort);
+        if (signals.some((signal) => signal?.aborted)) onAbort();
       });
     },
     add(connection) {

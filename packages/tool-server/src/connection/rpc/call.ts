@@ -32,13 +32,13 @@ export class Call extends Canceller {
   /** The era of the protocol that the caller speaks. */
   readonly era: Era;
   /**
-   * When it was accepted, sent, progressed, or the caller responded to the server, whichever was last; in milliseconds since the epoch.
+   * When it was accepted, sent, progressed, or the caller responded to the server, whichever was last; by `performance.now()`.
    */
   activeAt = 0;
   /** Whether it was sent to the server, and may have arrived. */
   wasSent = false;
-  /** For how many connections to the server it waits, because all are in use; 0 if it does not. */
-  queuedFor = 0;
+  /** Whether it waits for a connection to the server, because all that may be open are in use. */
+  isQueued = false;
   /** Requests of the server that the caller has not responded to: meanwhile no progress is expected from the server. */
   openRequests = 0;
   /** Receives what the call waits for; undefined if nothing observes it. */

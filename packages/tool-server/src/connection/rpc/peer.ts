@@ -25,10 +25,10 @@ export interface SendOptions {
   readonly requestSignal?: Cancellation | undefined;
   /** Receives the phases of the request. Default: nothing does. */
   readonly phases?: CallPhases | undefined;
-  /** Called when the message is written, so that it may arrive, and each time it is written again. */
-  onWritten?(): void;
-  /** Over HTTP: the message waits for a connection, because this many are in use, and no more may be open; 0 when it no longer waits. */
-  onQueued?(connections: number): void;
+  /** The message is about to be written, for the first time or again: from now on it may arrive. */
+  onSending?(): void;
+  /** Over HTTP: whether the message waits for a connection, because all that may be open are in use. */
+  onQueued?(isQueued: boolean): void;
 }
 
 export interface MessageOriginId {
@@ -103,7 +103,7 @@ export class Peer<Transport extends MessageTransport> {
       const request = new PendingRequest(call, headers, resolve, reject, () => {
         // A server need not respond to a cancelled request, so nothing waits for it.
         if (!this.#pending.delete(id)) return;
-        this.#cancel(message);
+        this.#cancel(message, request.mayHaveArrived);
         reject(call.reason);
       });
       const message: RpcRequest = { jsonrpc: "2.0", id, method, params: withProgressToken(given, meta, id) };
@@ -119,8 +119,9 @@ export class Peer<Transport extends MessageTransport> {
     return this.#transport.send(notification);
   }
 
-  #cancel({ id, params }: RpcRequest): void {
-    if (hasEnvelope(params) && this.#transport.endStream !== undefined) {
+  #cancel({ id, params }: RpcRequest, mayHaveArrived: boolean): void {
+    // A server must not be notified of a request that it never received.
+    if (this.#transport.endStream !== undefined && (hasEnvelope(params) || !mayHaveArrived)) {
       this.#transport.endStream(id);
       return;
     }
@@ -218,6 +219,7 @@ class PendingRequest implements Pending, SendOptions {
   readonly clientId = undefined;
   readonly headers: SendOptions["headers"];
   readonly phases: CallPhases | undefined;
+  mayHaveArrived = false;
   /** Whether an earlier request of the call may have arrived. */
   readonly #wasCallSent: boolean;
   readonly #resolve: (result: RpcObject) => void;
@@ -241,13 +243,14 @@ class PendingRequest implements Pending, SendOptions {
     call.addEventListener("abort", onCancel);
   }
 
-  onWritten(): void {
+  onSending(): void {
+    this.mayHaveArrived = true;
     this.call.wasSent = true;
-    this.call.activeAt = Date.now();
+    this.call.activeAt = performance.now();
   }
 
-  onQueued(connections: number): void {
-    this.call.queuedFor = connections;
+  onQueued(isQueued: boolean): void {
+    this.call.isQueued = isQueued;
   }
 
   onResponse({ result, error }: RpcResponse): void {

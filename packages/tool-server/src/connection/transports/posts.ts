@@ -33,12 +33,12 @@ export class Post extends Canceller implements HttpRequestObserver {
 
   onWritten(socketInfo: SocketInfo): void {
     this.wasWritten = true;
-    this.#options?.onWritten?.();
+    this.#options?.onSending?.();
     messageSent(socketInfo);
   }
 
-  onQueued(connections: number): void {
-    this.#options?.onQueued?.(connections);
+  onQueued(isQueued: boolean): void {
+    this.#options?.onQueued?.(isQueued);
   }
 
   /** Cancels the rest. */

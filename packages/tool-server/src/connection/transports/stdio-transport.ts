@@ -261,7 +261,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
         const line = JSON.stringify(message);
         const { write } = writer;
         streams.sending(message);
-        options?.onWritten?.();
+        options?.onSending?.();
         options?.phases?.begin("server", socketInfo);
         if (!("method" in message)) return replies.send(line.length, () => write(line));
         // A single call has no other messages to be written with.

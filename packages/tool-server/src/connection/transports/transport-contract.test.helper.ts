@@ -107,8 +107,8 @@ export function describeTransportContract(name: string, subject: ContractSubject
     test("reports that a request was written before its response arrives", async () => {
       const { transport, toClient } = await begin();
       const responses: number[] = [];
-      const onWritten = (): void => void responses.push(toClient.length);
-      await transport.send({ jsonrpc: "2.0", id: 1, method: "test/echo", params: {} }, { onWritten });
+      const onSending = (): void => void responses.push(toClient.length);
+      await transport.send({ jsonrpc: "2.0", id: 1, method: "test/echo", params: {} }, { onSending });
       await vi.waitFor(() => expect(toClient).toHaveLength(1), waiting);
       expect(responses).toEqual([0]);
     });

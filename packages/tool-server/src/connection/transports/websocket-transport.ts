@@ -177,7 +177,7 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
       if ("method" in message) backlog.assertRoom(message);
       const text = JSON.stringify(message);
       streams.sending(message);
-      options?.onWritten?.();
+      options?.onSending?.();
       options?.phases?.begin("server", socketInfo);
       const write = (): Promise<void> =>
         life.whileOpen((resolve) => {
