@@ -57,8 +57,8 @@ export function joinObservers(
     started(call) {
       for (const started of starting) guarded(() => started(call));
     },
-    ended(call, how) {
-      for (const ended of ending) guarded(() => ended(call, how));
+    ended(call, callEnding) {
+      for (const ended of ending) guarded(() => ended(call, callEnding));
     },
     within(call, work) {
       let run = work;

@@ -21,8 +21,8 @@ export interface ClientAccount {
   /** Adds a call, or returns the limit that it would exceed. Each added call must be removed. */
   add(call: ClientCall): "concurrency" | "rate" | undefined;
   remove(call: ClientCall): void;
-  /** Counts a request that is not a call, such as `initialize`. */
-  count(): "concurrency" | "rate" | undefined;
+  /** Counts a message that is no new call, such as `initialize`, or returns the limit that it would exceed. */
+  count(): "rate" | undefined;
 }
 
 /** The session of a legacy client that a call belongs to. */
@@ -94,7 +94,7 @@ export abstract class ClientCall extends Call {
   ): Promise<RpcObject>;
 
   override onProgress(progress: RpcObject): void {
-    this.activeAt = Date.now();
+    this.activeAt = performance.now();
     const { progressToken } = this;
     if (progressToken !== undefined) this.notify("notifications/progress", { ...progress, progressToken });
   }

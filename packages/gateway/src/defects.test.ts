@@ -40,6 +40,7 @@ function brokenParts(turns: TurnQueue = createTurnQueue()) {
     events,
     turns,
     requesterOf: fail("no requester"),
+    isClosing: () => false,
     accounts: { shared: fail("no account"), create: fail("no account") },
   };
   return { context: context as unknown as EndpointContext, defects };

@@ -1,4 +1,6 @@
-import type { ServerResponse } from "node:http";
+import { once } from "node:events";
+import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createRegistry } from "@wirescope/channelz";
 import { createSecretRegistry } from "@wirescope/tool-server";
@@ -42,6 +44,32 @@ describe("close", () => {
     await expect(fetch(`${gateway.url}/healthz`)).rejects.toThrow();
   });
 
+  test("accepts the messages that calls in flight may wait for, but no request whose body arrives late", async () => {
+    const { gateway, waiting } = await startHolding();
+    const clientInfo = { name: "raw", version: "1" };
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+    const begun = await post(gateway, { jsonrpc: "2.0", id: 1, method: "initialize", params });
+    const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+    const message = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "hold__hold", arguments: {} } };
+    const held = post(gateway, message, session);
+    await expect.poll(() => waiting.size, pollOptions).toBe(1);
+    const authorization = `Bearer ${gateway.token}`;
+    const late = request(gateway.endpoint, {
+      method: "POST",
+      headers: { authorization, "content-type": "application/json", accept: "application/json, text/event-stream" },
+    });
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 3, method: "initialize", params });
+    late.write(body.slice(0, 10));
+    const closed = gateway.gateway.close({ graceMs: 600_000 });
+    late.end(body.slice(10));
+    const [response] = (await once(late, "response")) as [IncomingMessage];
+    expect([response.statusCode, await text(response)]).toEqual([503, expect.stringContaining("shutting down")]);
+    const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } };
+    expect((await post(gateway, cancelled, session)).status).toBe(202);
+    await (await held).text();
+    await closed;
+  });
+
   test("cancels calls that do not end in time", async () => {
     const { gateway, waiting } = await startHolding();
     const client = await connect(gateway, "modern");
@@ -63,8 +91,8 @@ describe("close", () => {
     const failed = expect(call).rejects.toThrow();
     const inFlight = async (): Promise<string | undefined> => {
       const headers = { authorization: `Bearer ${gateway.token}` };
-      const text = await (await fetch(`${gateway.url}/metrics`, { headers })).text();
-      return /^wirescope_gateway_calls_in_flight (\d+)$/m.exec(text)?.[1];
+      const page = await (await fetch(`${gateway.url}/metrics`, { headers })).text();
+      return /^wirescope_gateway_calls_in_flight (\d+)$/m.exec(page)?.[1];
     };
     await expect.poll(inFlight, pollOptions).toBe("1");
     cancelling.abort();

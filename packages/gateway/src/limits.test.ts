@@ -123,6 +123,18 @@ test("counts subscriptions towards clientRate", async () => {
   });
 });
 
+test.each([
+  ["discoveries", "server/discover", 200],
+  ["requests with unknown methods", "unknown/method", 404],
+])("counts %s towards clientRate", async (_, method, admitted) => {
+  const gateway = await startTestGateway({}, { limits: { clientRate: 1 } });
+  await expectRate(1, async (id) => {
+    const { message, headers } = modernRequest(id, method);
+    const { status } = await post(gateway, message, headers);
+    return [status === admitted ? 200 : status];
+  });
+});
+
 test("applies clientRate despite another name in each request or another spelling of the token", async () => {
   const gateway = await startTestGateway({}, { limits: { clientRate: 1 } });
   await expectRate(1, async (id) => {

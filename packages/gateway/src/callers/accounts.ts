@@ -92,8 +92,8 @@ class CountedAccount implements ClientAccount {
   }
 
   add(call: ClientCall): "concurrency" | "rate" | undefined {
-    const exceeded = this.count();
-    if (exceeded !== undefined) return exceeded;
+    if (this.calls.size >= this.#options.limits.clientConcurrency) return "concurrency";
+    if (this.count() !== undefined) return "rate";
     if (this.calls.size === 0) this.#onBusy(true);
     this.calls.add(call);
     return undefined;
@@ -103,9 +103,8 @@ class CountedAccount implements ClientAccount {
     if (this.calls.delete(call) && this.calls.size === 0) this.#onBusy(false);
   }
 
-  count(): "concurrency" | "rate" | undefined {
-    const { limits, rates, rateKey } = this.#options;
-    if (this.calls.size >= limits.clientConcurrency) return "concurrency";
+  count(): "rate" | undefined {
+    const { rates, rateKey } = this.#options;
     return rates.take(rateKey) ? undefined : "rate";
   }
 }

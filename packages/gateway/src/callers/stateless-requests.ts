@@ -73,6 +73,7 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
       dispatch(call);
       return call;
     }
+    dispatch.count(account);
     const call = parked.take(state.slice(parkedPrefix.length), account.principal, subject);
     if (call !== undefined) return call;
     throw new RpcError(
@@ -105,15 +106,19 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
 
   return {
     request(received, writer) {
-      const { request } = received;
+      const { request, account } = received;
       const { method, id, params } = request;
-      if (method === "server/discover") {
-        writer.respond({ jsonrpc: "2.0", id, result: modernResult(method, discover(merged), merged) }, 200);
-        return () => {};
-      }
       let call: StatelessCall;
       try {
-        if (!merged.mayHave(method, "modern")) throw methodNotFound(method);
+        if (method === "server/discover") {
+          dispatch.count(account);
+          writer.respond({ jsonrpc: "2.0", id, result: modernResult(method, discover(merged), merged) }, 200);
+          return () => {};
+        }
+        if (!merged.mayHave(method, "modern")) {
+          dispatch.count(account);
+          throw methodNotFound(method);
+        }
         call = dispatchOrResume(received);
       } catch (error) {
         writer.respond({ jsonrpc: "2.0", id, error: errorObjectOf(error) }, statusOf(error));

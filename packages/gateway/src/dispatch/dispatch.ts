@@ -16,7 +16,7 @@ import type { MergedServer } from "./merged-server.js";
 export interface Dispatch {
   /** Handles a call, and settles it in every case. */
   (call: ClientCall): void;
-  /** Counts a request that is not dispatched, such as `initialize`. Throws an RpcError if the client has reached a limit. */
+  /** Counts a message that is no new call, such as `initialize`. Throws an RpcError if the client has reached a limit. */
   count(account: ClientAccount): void;
 }
 

@@ -122,14 +122,14 @@ export function endFailed(
 }
 
 /**
- * Reads the message in a POST request, and waits for its turn; `onQueued` is called if that is not the current one. Resolves with
+ * Reads the message in a POST request, and waits for its turn; `onWaiting` is called if that is not the current one. Resolves with
  * undefined if the request was refused: it is not JSON, exceeds the limit, or contains no message.
  */
 export async function readMessage(
   context: EndpointContext,
   request: EndpointRequest,
   response: EndpointResponse,
-  onQueued: (context: EndpointContext, request: EndpointRequest) => void,
+  onWaiting: (context: EndpointContext, request: EndpointRequest) => void,
 ): Promise<ParsedMessage | undefined> {
   const { limits, events, turns } = context;
   if (!isJson(request.headers["content-type"])) {
@@ -145,11 +145,16 @@ export async function readMessage(
   }
   const turn = turns.enter();
   if (turn !== undefined) {
-    onQueued(context, request);
+    onWaiting(context, request);
     await turn;
   }
   const read = parseMessage(text);
-  if (!("code" in read)) return read;
+  if (!("code" in read)) {
+    // Responses and cancellations are still accepted: calls in flight may wait for them.
+    if (read.kind !== "request" || !context.isClosing()) return read;
+    refuse(request, response, shuttingDown(), read.message.id);
+    return undefined;
+  }
   refuse(request, response, httpError(400, read.message, read.code));
   return undefined;
 }

@@ -5,6 +5,7 @@ import {
   encodeMessage,
   errorObjectOf,
   hasEnvelope,
+  InFlightMap,
   modernVersions,
   type ParsedMessage,
   parseMessage,
@@ -45,7 +46,7 @@ const requester: Requester = { principal: "stdio", rateKey: "stdio" };
 export function serveStdio(context: EndpointContext, input: Readable, output: Writable): StdioClient {
   const { accounts, dispatch, stateless, subscriptions, limits, events, isClosing } = context;
   /** Modern requests, by id. After a cancellation, a client may use the id again before the first request has ended. */
-  const running = new Map<RequestId, { cancel(): void }>();
+  const running = new InFlightMap<RequestId, { cancel(): void }>();
   let session: Session | undefined;
   let isClosed = false;
   let settle = (): void => {};
@@ -86,7 +87,7 @@ export function serveStdio(context: EndpointContext, input: Readable, output: Wr
     const envelope = readEnvelope(request.params);
     if (!modernVersions.includes(envelope.version)) throw unsupportedVersion(envelope.version);
     const { id } = request;
-    if (running.has(id)) throw new RpcError(rpcCodes.invalidRequest, "A request with this id is already in flight.");
+    if (running.get(id) !== undefined) throw new RpcError(rpcCodes.invalidRequest, "A request with this id is already in flight.");
     // The response may be sent before the function is known.
     const own = { cancel: () => {} };
     const end = (): boolean => running.get(id) === own && running.delete(id);
@@ -103,7 +104,7 @@ export function serveStdio(context: EndpointContext, input: Readable, output: Wr
     const account = accounts.shared(requester, envelope.clientInfo);
     const isSubscription = request.method === "subscriptions/listen";
     if (isSubscription) dispatch.count(account);
-    running.set(id, own);
+    running.add(id, own);
     own.cancel = isSubscription
       ? subscriptions.begin(request, account.principal, writer)
       : stateless.request({ request, envelope, account, headers: undefined }, writer);
@@ -124,8 +125,9 @@ export function serveStdio(context: EndpointContext, input: Readable, output: Wr
     if (kind === "response") session?.responded(message);
     else if (kind === "notification") {
       const cancelled = cancelledIdOf(message);
-      if (cancelled !== undefined && running.has(cancelled)) {
-        running.get(cancelled)?.cancel();
+      const request = cancelled === undefined ? undefined : running.get(cancelled);
+      if (cancelled !== undefined && request !== undefined) {
+        request.cancel();
         running.delete(cancelled);
       } else if (session !== undefined) session.notified(message);
       else if (isExtensionNotification(message.method)) notifyModern(message);
@@ -162,7 +164,7 @@ export function serveStdio(context: EndpointContext, input: Readable, output: Wr
     if (isClosed) return;
     isClosed = true;
     input.off("data", onData);
-    for (const request of running.values()) request.cancel();
+    for (const [, request] of running.entries()) request.cancel();
     running.clear();
     session?.close("client disconnected");
     settle();

@@ -5,6 +5,8 @@ import { createMcpEndpoint } from "../endpoint/mcp-endpoint.js";
 import { createSseEndpoint, messagesPath } from "../endpoint/sse-endpoint.js";
 import type { TextPage } from "../gateway-observer.js";
 
+const mcpPath = "/mcp";
+
 /** Paths that need no token: liveness and readiness, without any detail. */
 export const publicPaths = ["/healthz", "/readyz"] as const;
 
@@ -34,7 +36,7 @@ export function createRoutes(context: EndpointContext, options: RoutesOptions): 
   const pages = new Map<string, HttpHandler>(
     Object.entries({
       ...options.pages,
-      "/mcp": mcp,
+      [mcpPath]: mcp,
       "/sse": sse.open,
       [messagesPath]: sse.post,
       "/healthz": getOnly((request, response) => sendText(request, response, 200, "ok\n")),
@@ -56,8 +58,10 @@ export function createRoutes(context: EndpointContext, options: RoutesOptions): 
     const query = url.indexOf("?");
     const path = query < 0 ? url : url.slice(0, query);
     const page = pages.get(path);
+    const isMessage = request.method === "POST" && (path === mcpPath || path === messagesPath);
     try {
-      if (isClosing() && path !== "/healthz" && path !== "/readyz") {
+      // Messages that calls in flight may wait for are accepted until the end.
+      if (isClosing() && !isMessage && path !== "/healthz" && path !== "/readyz") {
         refuse(request, response, shuttingDown());
       } else if (page !== undefined) page(request, response);
       else if (!options.handlePage?.(request, response, path)) {
