@@ -59,8 +59,9 @@ test("rejects a key of another certificate at start, without the advice to use a
   copyFileSync(certificate("client-key"), join(folder, "key.pem"));
   const gateway = up();
   expect(await gateway.ended).toBe(2);
-  expect(gateway.stderr).toContain(`The private key file "${join(folder, "key.pem")}" does not belong to`);
-  expect(gateway.stderr).not.toContain("--port");
+  const { reason } = JSON.parse(gateway.stderr);
+  expect(reason).toContain(`The private key file "${join(folder, "key.pem")}" does not belong to`);
+  expect(reason).not.toContain("--port");
 });
 
 test("advises --ca to a command that does not trust the gateway's certificate, and the option works", async () => {

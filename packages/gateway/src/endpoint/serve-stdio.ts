@@ -87,7 +87,8 @@ export function serveStdio(context: EndpointContext, input: Readable, output: Wr
     const envelope = readEnvelope(request.params);
     if (!modernVersions.includes(envelope.version)) throw unsupportedVersion(envelope.version);
     const { id } = request;
-    if (running.get(id) !== undefined) throw new RpcError(rpcCodes.invalidRequest, "A request with this id is already in flight.");
+    if (running.get(id) !== undefined)
+      throw new RpcError(rpcCodes.invalidRequest, "A request with this id is already in flight.");
     // The response may be sent before the function is known.
     const own = { cancel: () => {} };
     const end = (): boolean => running.get(id) === own && running.delete(id);
