@@ -123,7 +123,8 @@ export function endFailed(
 
 /**
  * Reads the message in a POST request, and waits for its turn; `onWaiting` is called if that is not the current one. Resolves with
- * undefined if the request was refused: it is not JSON, exceeds the limit, or contains no message.
+ * undefined if the request was refused: it is not JSON, exceeds the limit, contains no message, or contains a request while the gateway is
+ * shutting down.
  */
 export async function readMessage(
   context: EndpointContext,
