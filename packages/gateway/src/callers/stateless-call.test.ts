@@ -14,7 +14,7 @@ function startCall() {
   return { call, server: call, finish: (text: string) => call.respond({ result: { text } }) };
 }
 
-/** An writer that records what it sends. */
+/** A writer that records what it sends. */
 function recordingOutlet(): { writer: MessageWriter; received: () => readonly unknown[] } {
   const messages: RpcMessage[] = [];
   const writer: MessageWriter = {

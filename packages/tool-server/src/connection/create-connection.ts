@@ -33,7 +33,7 @@ export interface ConnectionOptions {
   readonly changeTransport?: ((failure: unknown) => boolean) | undefined;
   /** The tools that are listed and can be called. Default: all. */
   readonly tools?: OfferedTools | undefined;
-  /** The time limit of a forwardedCall request, in milliseconds. Default: none. */
+  /** The time limit of a forwarded request, in milliseconds. Default: none. */
   readonly forwardTimeoutMs?: number | undefined;
   readonly settings: ClientSettings;
   readonly report: Reporter;

@@ -1,14 +1,12 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { parseConfiguration } from "../config/parse-configuration.js";
 import { channelPrefix } from "../diagnostics.js";
-import { createFakeClock, type FakeClock } from "../fake-clock.test.helper.js";
+import type { FakeClock } from "../fake-clock.test.helper.js";
 import { startHostileServer } from "../http/hostile-http-server.test.helper.js";
-import { createSecretRegistry } from "../secrets/redactor.js";
 import { waiting } from "../waiting.test.helper.js";
 import type { Connection } from "./connection.js";
-import { createToolServers } from "./servers/tool-servers.js";
+import { openEagerConnection } from "./servers/eager-connection.test.helper.js";
 
 /** A server of the older era that responds to calls of tools only when the test does. */
 interface HeldServer {
@@ -58,26 +56,13 @@ async function start(onGet: (response: ServerResponse) => void): Promise<HeldSer
     callSessions.push(session);
     respond.push(end);
   });
-  const secrets = createSecretRegistry();
-  const clock = createFakeClock();
-  const servers = createToolServers({
-    configuration: parseConfiguration(JSON.stringify({ tool: { type: "http", url: String(url) } }), { secrets }),
-    variables: { PATH: process.env.PATH },
-    pluginRoot: "/",
-    secrets,
-    assertTrusted: async () => {},
-    isEager: true,
-    clock,
-    settings: { info: { name: "test", version: "0" } },
-  });
-  onTestFinished(() => servers.close());
   let closings = 0;
   const onClosed = (): void => {
     closings += 1;
   };
   subscribe(`${channelPrefix}transport:closed`, onClosed);
   onTestFinished(() => void unsubscribe(`${channelPrefix}transport:closed`, onClosed));
-  const connection = await servers.open("tool");
+  const { connection, clock } = await openEagerConnection({ type: "http", url: String(url) });
   const respondTo = (index: number): void => respond[index]?.();
   return { callSessions, respond: respondTo, streams, closings: () => closings, connection, clock };
 }

@@ -1,15 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { parseConfiguration } from "../../config/parse-configuration.js";
-import { createFakeClock, type FakeClock } from "../../fake-clock.test.helper.js";
+import { describe, expect, test } from "vitest";
 import { startHostileServer } from "../../http/hostile-http-server.test.helper.js";
 import { createScriptFolder } from "../../process/temporary-scripts.test.helper.js";
-import { createSecretRegistry } from "../../secrets/redactor.js";
 import { waiting } from "../../waiting.test.helper.js";
-import type { Connection } from "../connection.js";
 import { serveWebSockets } from "../transports/websocket.test.helper.js";
-import { createToolServers } from "./tool-servers.js";
+import { openEagerConnection } from "./eager-connection.test.helper.js";
 
 /** A server that accepts every handshake, and ends the connection at `tools/list`. */
 interface ShortLivedServer {
@@ -102,27 +98,10 @@ const shortLivedServers: Readonly<Record<string, () => Promise<ShortLivedServer>
   },
 };
 
-async function connectTo({ entry }: ShortLivedServer): Promise<{ connection: Connection; clock: FakeClock }> {
-  const secrets = createSecretRegistry();
-  const clock = createFakeClock();
-  const servers = createToolServers({
-    configuration: parseConfiguration(JSON.stringify({ tool: entry }), { secrets }),
-    variables: { PATH: process.env.PATH },
-    pluginRoot: "/",
-    secrets,
-    assertTrusted: async () => {},
-    isEager: true,
-    clock,
-    settings: { info: { name: "test", version: "0" } },
-  });
-  onTestFinished(() => servers.close());
-  return { connection: await servers.open("tool"), clock };
-}
-
 describe("[TS-D-CONN-3] backoff after a short success", () => {
   test.each(Object.entries(shortLivedServers))("keeps backing off from a %s", async (_, start) => {
     const server = await start();
-    const { connection, clock } = await connectTo(server);
+    const { connection, clock } = await openEagerConnection(server.entry);
     for (const [round, delayMs] of [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000].entries()) {
       // It may wait for the connection, and be repeated over the next one: all that counts here is what it makes the server do.
       void connection.listTools().catch(() => {});
