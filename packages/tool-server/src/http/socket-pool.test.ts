@@ -1,11 +1,14 @@
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createTestContext, listenTo } from "../connection/transports/transport-context.test.helper.js";
+import { ToolServerError } from "../errors.js";
 import { failureOf } from "../failure-of.test.helper.js";
 import { waiting } from "../waiting.test.helper.js";
 import { createHttpClient } from "./create-http-client.js";
 import { startHostileServer, startRawServer } from "./hostile-http-server.test.helper.js";
 import { createTestClient, get, post } from "./http-client.test.helper.js";
+import { createSocketPool } from "./socket-pool.js";
 
 describe("a socket", () => {
   test("reuses a socket, for one request at a time", async () => {
@@ -212,4 +215,30 @@ describe("a dead pooled socket after idling", () => {
     await failureOf(http.send(get(new URL("/never", server.url), { isSafe: true })));
     expect(server.requests.filter(({ url }) => url === "/never")).toHaveLength(2);
   });
+});
+
+test("does not wait for a slot if the request is cancelled already", async () => {
+  const pool = createSocketPool();
+  while (pool.claim("https://notes.example", false));
+  const reason = new Error("cancelled");
+  const waitForSlot = pool.waitForSlot("https://notes.example", false, [AbortSignal.abort(reason)]);
+  await expect(waitForSlot).rejects.toBe(reason);
+});
+
+test("reports that a request no longer waits for a connection, also if it is cancelled meanwhile", async () => {
+  const held: ServerResponse[] = [];
+  const server = await startHostileServer((_, response) => void held.push(response));
+  const { http } = createTestClient();
+  const cancelling = new AbortController();
+  const queued: boolean[] = [];
+  const observer = { onWritten() {}, onQueued: (isQueued: boolean) => void queued.push(isQueued) };
+  const all = Array.from({ length: 256 }, () => http.send(get(server.url)));
+  const last = failureOf(http.send({ ...get(server.url), signal: cancelling.signal, observer }));
+  await vi.waitFor(() => expect(queued).toEqual([true]), waiting);
+  cancelling.abort(new ToolServerError("CALL_CANCELLED", { problem: "Cancelled.", advice: "" }));
+  expect((await last).code).toBe("CALL_CANCELLED");
+  expect(queued).toEqual([true, false]);
+  await vi.waitFor(() => expect(held).toHaveLength(256), waiting);
+  for (const response of held) response.end();
+  for (const response of await Promise.all(all)) response.discard();
 });
