@@ -4,17 +4,17 @@ import { base } from "./vitest.base.js";
 
 /** Tests in `packages` that start programs, browsers or whole gateways, or that change or measure their process. */
 const ownProcess = [
-  "packages/*/src/**/{create-http-client,tracked-operations,session-bus,watch-credentials,without-native}.test.ts",
+  "packages/*/src/**/{create-http-client,tracked-operations,session-bus,credential-spans,without-native}.test.ts",
   "packages/gateway/src/*.test.ts",
   "packages/quirks/**/*.test.ts",
   "packages/cli/src/{main,telemetry/*}.test.ts",
-  "packages/*/src/**/{leak,lifetime,drop-watch,allocations,life,example,copies,unchanged,counters}.test.ts",
+  "packages/*/src/**/{lifetime,drop-watch,allocations,life,example,copies,unchanged,counters}.test.ts",
   "packages/*/src/**/{keychain,vault-process,start-process,every-quirk,slow-callers,advisories,strays}.test.ts",
   "packages/*/src/**/{hostile-*,*-contract,*real-servers,*-processes,explain-*}.test.ts",
   "packages/*/src/**/processes/*.test.ts",
-  "packages/*/src/**/{observe-transport,observe-undici,accounts,credential-counts,counter-slab,counting,id-index}.test.ts",
+  "packages/*/src/**/{observe-transport,observe-undici,accounts,counter-slab,gauges,counting,id-index}.test.ts",
   "packages/*/src/**/{ordered-table,byte-writer,json-with-positions,env-file,quoted-text}.test.ts",
-  "packages/*/src/**/{schema,run-bridge,process-end,passing-on,full-disk}.test.ts",
+  "packages/*/src/**/{schema,run-bridge,process-end,propagation,full-disk}.test.ts",
 ];
 
 const elsewhere = [
