@@ -29,7 +29,10 @@ class TestCall extends ClientCall {
 const ok: CallEnding = { kind: "ok", error: undefined, durationMs: 2 };
 
 function openLog(options: Partial<CallLogOptions> = {}): CallLog {
-  const log = createCallLog({ objectId: () => 7, redact: (text) => text, now: () => Date.now(), ...options });
+  const onDefect = (error: unknown): never => {
+    throw error;
+  };
+  const log = createCallLog({ objectId: () => 7, redact: (text) => text, now: () => Date.now(), onDefect, ...options });
   onTestFinished(() => log.close());
   return log;
 }
@@ -162,4 +165,24 @@ test("[TS-D-CALLS-3] deletes the oldest bodies when the total is too large, and 
   expect(log.capture.isOn()).toBe(false);
   log.capture.set(24 * 3_600_000);
   expect(log.capture.untilMs()).toBe(nowMs + 3_600_000);
+});
+
+test("reports an exception of its own as a defect, and disturbs neither the call nor the process", () => {
+  const defects: unknown[] = [];
+  const log = openLog({ onDefect: (error) => void defects.push(error) });
+  const broken = new Proxy({} as ConnectionInfo, {
+    has() {
+      throw new Error("of the phases");
+    },
+  });
+  const call = new TestCall(1, "editor 1.0");
+  log.started?.(call);
+  call.phases?.begin("credential", broken);
+  const operation = {
+    get subject(): never {
+      throw new Error("of the shared work");
+    },
+  };
+  channels["credential:started"].publish(operation);
+  expect(defects).toEqual([new Error("of the phases"), new Error("of the shared work")]);
 });

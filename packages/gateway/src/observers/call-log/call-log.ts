@@ -38,11 +38,13 @@ export interface CallLogOptions extends CaptureOptions {
   /** The id of the Channelz object that shows a connection, a transport or a socket. */
   readonly objectId: (subject: PhaseSubject) => number | undefined;
   readonly now: () => number;
+  /** Reports an exception of the log, which must not disturb the call. */
+  readonly onDefect: (error: unknown) => void;
 }
 
 export function createCallLog(options: CallLogOptions): CallLog {
   const { maxCalls = 2000, maxBytes = 4 * 1024 * 1024, objectId, now, redact } = options;
-  const shared = createSharedWork();
+  const shared = createSharedWork(options.onDefect);
   const statistics = createCallStatistics(now);
   const listeners = new Set<() => void>();
   const changed = (): void => {

@@ -53,6 +53,14 @@ export class RecordedPhases implements CallPhases {
   }
 
   begin(name: PhaseName, subject?: PhaseSubject): void {
+    try {
+      this.#begin(name, subject);
+    } catch (error) {
+      this.#shared.onDefect(error);
+    }
+  }
+
+  #begin(name: PhaseName, subject?: PhaseSubject): void {
     const nowUs = this.#nowUs();
     if (isExchange(name)) this.#endExchange(nowUs, undefined);
     this.#add(name, nowUs, -1, subject);
@@ -64,6 +72,14 @@ export class RecordedPhases implements CallPhases {
   }
 
   end(name: PhaseName, subject?: PhaseSubject): void {
+    try {
+      this.#end(name, subject);
+    } catch (error) {
+      this.#shared.onDefect(error);
+    }
+  }
+
+  #end(name: PhaseName, subject?: PhaseSubject): void {
     const nowUs = this.#nowUs();
     if (name === "response") {
       this.#endExchange(nowUs, subject);
@@ -80,6 +96,14 @@ export class RecordedPhases implements CallPhases {
   }
 
   retry(reason: string): void {
+    try {
+      this.#retry(reason);
+    } catch (error) {
+      this.#shared.onDefect(error);
+    }
+  }
+
+  #retry(reason: string): void {
     const nowUs = this.#nowUs();
     this.#close(0, nowUs, true);
     this.#add("retry", nowUs, nowUs, undefined, reason);

@@ -23,10 +23,12 @@ export interface SharedWork {
   /** A call starts to wait for this connection. */
   enter(connection: ConnectionInfo, call: WaitingCall): void;
   leave(connection: ConnectionInfo, call: WaitingCall): void;
+  /** Reports an exception of the log itself. */
+  onDefect(error: unknown): void;
   close(): void;
 }
 
-export function createSharedWork(): SharedWork {
+export function createSharedWork(onDefect: (error: unknown) => void): SharedWork {
   const waiting = new Map<ConnectionInfo, Set<WaitingCall>>();
   /** Credential operations in progress: a call may join one that has already started. */
   const running = new Set<CredentialOperation>();
@@ -52,11 +54,13 @@ export function createSharedWork(): SharedWork {
       else call.begin(phase);
     }
   };
-  const listeners = [
-    [channels["credential:started"], onStarted],
-    [channels["credential:ended"], onEnded],
-    [channels["transport:connecting"], onStep],
-  ] as const;
+  const listeners = (
+    [
+      [channels["credential:started"], onStarted],
+      [channels["credential:ended"], onEnded],
+      [channels["transport:connecting"], onStep],
+    ] as const
+  ).map(([channel, listener]) => [channel, guarded(listener, onDefect)] as const);
   for (const [channel, listener] of listeners) channel.subscribe(listener);
 
   return {
@@ -66,6 +70,7 @@ export function createSharedWork(): SharedWork {
       else calls.add(call);
       for (const { subject, kind } of running) if (subject === connection) call.begin(kind);
     },
+    onDefect,
     leave(connection, call) {
       const calls = waiting.get(connection);
       if (calls?.delete(call) && calls.size === 0) waiting.delete(connection);
@@ -79,3 +84,14 @@ export function createSharedWork(): SharedWork {
 }
 
 const none: ReadonlySet<WaitingCall> = new Set();
+
+/** A listener of a diagnostics channel. Node ends the process if one throws. */
+function guarded(listener: (message: unknown) => void, onDefect: (error: unknown) => void): (message: unknown) => void {
+  return (message) => {
+    try {
+      listener(message);
+    } catch (error) {
+      onDefect(error);
+    }
+  };
+}

@@ -17,9 +17,22 @@ function end(subject: ConnectionInfo, how: Pick<CredentialEnding, "outcome" | "c
   ended.publish({ operation: { subject, kind: "refresh", cause: "renewal" }, ...how, durationMs: 1 });
 }
 
+const fail = (error: unknown): never => {
+  throw error;
+};
+
+test("reports an exception as a defect, and keeps the process running", () => {
+  const defects: unknown[] = [];
+  const error = new Error("not known");
+  const isOurs = (): never => fail(error);
+  const counts = countCredentialOperations(isOurs, (defect) => void defects.push(defect));
+  end(infoOf("notes"), { outcome: "done" });
+  expect([defects, counts.values()]).toEqual([[error], []]);
+});
+
 test("counts refreshes by server, outcome and code, and ignores those of other gateways", () => {
   const [notes, others] = [infoOf("notes"), infoOf("notes")];
-  const counts = countCredentialOperations((info) => info === notes);
+  const counts = countCredentialOperations((info) => info === notes, fail);
   end(notes, { outcome: "done" });
   end(notes, { outcome: "done" });
   end(notes, { outcome: "failed", code: "TOKEN_REFUSED" });
@@ -36,7 +49,7 @@ test("counts refreshes by server, outcome and code, and ignores those of other g
 });
 
 test("limits the number of series while servers are added and removed, and counts every operation", () => {
-  const counts = countCredentialOperations(({ name }) => name.startsWith("server-"));
+  const counts = countCredentialOperations(({ name }) => name.startsWith("server-"), fail);
   for (let number = 0; number < 3000; number += 1) end(infoOf(`server-${number}`), { outcome: "done" });
   end(infoOf("server-7"), { outcome: "done" });
   const values = counts.values();
@@ -47,7 +60,7 @@ test("limits the number of series while servers are added and removed, and count
 
 test("does not keep a discarded gateway in memory", async () => {
   // In a separate function, because a function keeps its references.
-  const begin = (): void => void countCredentialOperations(() => true).values();
+  const begin = (): void => void countCredentialOperations(() => true, fail).values();
   begin();
   expect(ended.hasSubscribers).toBe(true);
   await vi.waitFor(() => {

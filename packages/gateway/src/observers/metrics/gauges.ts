@@ -4,9 +4,9 @@ import type { Metric, MetricValue, ObservedGateway } from "../../gateway-observe
 const states = ["IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"] as const;
 
 /** The state of a gateway as metrics. */
-export function createGauges(gateway: ObservedGateway): readonly Metric[] {
+export function createGauges(gateway: ObservedGateway, onDefect: (error: unknown) => void): readonly Metric[] {
   const { sessions, eventStreams, subscriptions, parkedCalls, servers } = gateway;
-  const credentials = countCredentialOperations(gateway.hasConnection);
+  const credentials = countCredentialOperations(gateway.hasConnection, onDefect);
   const gauge = (name: string, help: string, read: Metric["read"]): Metric => ({ name, type: "gauge", help, read });
   const one = (name: string, help: string, value: () => number): Metric =>
     gauge(name, help, () => [{ labels: {}, value: value() }]);
@@ -48,11 +48,23 @@ class CredentialCounts {
   readonly #series = new Map<string, { readonly labels: Readonly<Record<string, string>>; value: number }>();
   readonly #isOurs: (connection: ConnectionInfo) => boolean;
 
-  constructor(isOurs: (connection: ConnectionInfo) => boolean) {
+  readonly #onDefect: (error: unknown) => void;
+
+  constructor(isOurs: (connection: ConnectionInfo) => boolean, onDefect: (error: unknown) => void) {
     this.#isOurs = isOurs;
+    this.#onDefect = onDefect;
   }
 
-  count({ operation: { subject, kind }, outcome, code }: CredentialEnding): void {
+  /** Never throws: Node ends the process if a listener of a diagnostics channel throws. */
+  count(ending: CredentialEnding): void {
+    try {
+      this.#count(ending);
+    } catch (error) {
+      this.#onDefect(error);
+    }
+  }
+
+  #count({ operation: { subject, kind }, outcome, code }: CredentialEnding): void {
     if (!this.#isOurs(subject)) return;
     const how = { operation: kind, outcome, ...(outcome === "failed" ? { code: code ?? "_OTHER" } : {}) };
     if (!this.#add({ server: subject.name, ...how })) this.#add({ server: "_OTHER", ...how }, true);
@@ -75,8 +87,9 @@ class CredentialCounts {
 /** Starts to count the credential operations of connections for which `isOurs` returns true. */
 export function countCredentialOperations(
   isOurs: (connection: ConnectionInfo) => boolean,
+  onDefect: (error: unknown) => void,
 ): Pick<CredentialCounts, "values"> {
-  const counts = new CredentialCounts(isOurs);
+  const counts = new CredentialCounts(isOurs, onDefect);
   // A weak reference: a subscription must not keep a gateway in memory.
   const held = new WeakRef(counts);
   const channel = channels["credential:ended"];

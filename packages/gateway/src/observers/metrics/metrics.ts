@@ -58,7 +58,7 @@ export function startMetrics({ events, gateway }: ObserverContext): GatewayObser
       help: "Refused requests, by the limit that they would have exceeded.",
       read: () => [...refusals].map(([limit, value]) => ({ labels: { limit }, value })),
     },
-    ...createGauges(gateway),
+    ...createGauges(gateway, events.reportDefect),
   ];
   const render = (): string => {
     const lines = [...linesOf(calls), ...durationLines(series), ...others.flatMap(linesOf)];
