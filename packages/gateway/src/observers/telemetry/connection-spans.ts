@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT, type Span, type Tracer } from "@opentelemetry/api";
 import { type ConnectionInfo, channels, type StateChange } from "@wirescope/tool-server";
 import { serverAttributes } from "./attributes.js";
-import { endSpan, type RequestSpans, safely } from "./request-spans.js";
+import { endSpan, guarded, type RequestSpans } from "./request-spans.js";
 
 /** Records each attempt to connect as a span, and state changes as events of the request spans in flight. */
 export interface ConnectionSpans {
@@ -13,9 +13,15 @@ export interface ConnectionSpansOptions {
   readonly requests: RequestSpans;
   /** Whether a server is one of those whose connections are recorded. */
   readonly hasServer: (name: string) => boolean;
+  readonly onDefect: (error: unknown) => void;
 }
 
-export function createConnectionSpans({ tracer, requests, hasServer }: ConnectionSpansOptions): ConnectionSpans {
+export function createConnectionSpans({
+  tracer,
+  requests,
+  hasServer,
+  onDefect,
+}: ConnectionSpansOptions): ConnectionSpans {
   const connecting = new Map<ConnectionInfo, Span>();
 
   const onStateChange = ({ subject, state, failure }: StateChange<ConnectionInfo>): void => {
@@ -36,13 +42,14 @@ export function createConnectionSpans({ tracer, requests, hasServer }: Connectio
     endSpan(span, facts);
   };
 
-  const onMessage = (message: unknown): void => safely(() => onStateChange(message as StateChange<ConnectionInfo>));
+  const onMessage = (message: unknown): void =>
+    guarded(onDefect, () => onStateChange(message as StateChange<ConnectionInfo>));
   const channel = channels["connection:state"];
   channel.subscribe(onMessage);
   return {
     close() {
       channel.unsubscribe(onMessage);
-      for (const subject of [...connecting.keys()]) safely(() => settle(subject, {}));
+      for (const subject of [...connecting.keys()]) guarded(onDefect, () => settle(subject, {}));
     },
   };
 }

@@ -30,6 +30,7 @@ export function createTelemetry({
   traceFields,
   transport,
   gateway,
+  events: { reportDefect: onDefect },
   metrics: exported,
 }: ObserverContext): GatewayObserver | undefined {
   const tracer = tracerOf(telemetry);
@@ -37,7 +38,7 @@ export function createTelemetry({
   if (tracer === undefined && meter === undefined) return undefined;
   const { hasServer } = gateway;
   const requests = createRequestSpans();
-  const connections = tracer && createConnectionSpans({ tracer, requests, hasServer });
+  const connections = tracer && createConnectionSpans({ tracer, requests, hasServer, onDefect });
   const spanParents = tracer && new AsyncLocalStorage<SpanParent | undefined>();
   const duration =
     meter && durationOf(meter, "wirescope.credential", "Duration of refreshes, sign-ins and helper runs.");
@@ -45,6 +46,7 @@ export function createTelemetry({
     spans: tracer && spanParents && { tracer, spanParents, requests },
     duration,
     hasServer,
+    onDefect,
   });
   const stopExport = meter && exportMetrics(meter, exported);
   const options = {

@@ -60,13 +60,15 @@ function startWatch() {
   const { tracer, spans, start } = createTracer();
   const spanParents = new AsyncLocalStorage<SpanParent | undefined>();
   const requests = createRequestSpans();
+  const defects: unknown[] = [];
   const watch = createCredentialSpans({
     spans: { tracer, spanParents, requests },
     duration: undefined,
     hasServer: (name) => name === "notes",
+    onDefect: (error) => void defects.push(error),
   });
   onTestFinished(watch.close);
-  return { spans, start, spanParents, requests, watch };
+  return { spans, start, spanParents, requests, watch, tracer, defects };
 }
 
 /** Runs a credential operation as a tool server does; `work` is the inner operation. */
@@ -80,6 +82,19 @@ function operate(
   channels["credential:started"].runStores(operation, work);
   channels["credential:ended"].publish({ operation, ...outcome, durationMs: 1 });
 }
+
+test("reports the exception of a tracer as a defect, and keeps the operation running", () => {
+  const { tracer, defects } = startWatch();
+  const error = new Error("a broken tracer");
+  tracer.startSpan = () => {
+    throw error;
+  };
+  let runs = 0;
+  operate("refresh", () => {
+    runs += 1;
+  });
+  expect([runs, defects]).toEqual([1, [error]]);
+});
 
 test("records a part as a child of its operation, and the operation as a child of the request that caused it", () => {
   const { spans, start, spanParents } = startWatch();

@@ -16,7 +16,7 @@ import {
   channels,
 } from "@wirescope/tool-server";
 import { operationAttributes, outcomeAttributes, serverAttributes } from "./attributes.js";
-import { endSpan, type RequestSpans, safely } from "./request-spans.js";
+import { endSpan, guarded, type RequestSpans } from "./request-spans.js";
 import { createSpanParent, type SpanParent } from "./span-parent.js";
 
 /** Records each refresh, sign-in and helper run as a span and a duration. */
@@ -38,6 +38,7 @@ export interface CredentialSpansOptions {
   readonly duration: Histogram<Attributes> | undefined;
   /** Whether a server is one of those whose operations are recorded. */
   readonly hasServer: (name: string) => boolean;
+  readonly onDefect: (error: unknown) => void;
 }
 
 interface Recorded {
@@ -49,7 +50,12 @@ interface Recorded {
 /** Operations that requests may have to wait for; all others are parts of these, or of a single request. */
 const shared: ReadonlySet<CredentialOperationKind> = new Set<CredentialOperationKind>(["refresh", "sign-in", "helper"]);
 
-export function createCredentialSpans({ spans, duration, hasServer }: CredentialSpansOptions): CredentialSpans {
+export function createCredentialSpans({
+  spans,
+  duration,
+  hasServer,
+  onDefect,
+}: CredentialSpansOptions): CredentialSpans {
   const recorded = new Map<CredentialOperation, Recorded>();
 
   /** Starts the span of an operation; returns the parent of spans that are started within it. */
@@ -100,9 +106,9 @@ export function createCredentialSpans({ spans, duration, hasServer }: Credential
   };
 
   const { "credential:started": started, "credential:ended": ended } = channels;
-  const onEnded = (message: unknown): void => safely(() => end(message as CredentialEnding));
+  const onEnded = (message: unknown): void => guarded(onDefect, () => end(message as CredentialEnding));
   if (spans !== undefined) {
-    started.bindStore(spans.spanParents, (message) => safely(() => start(message as CredentialOperation)));
+    started.bindStore(spans.spanParents, (message) => guarded(onDefect, () => start(message as CredentialOperation)));
   }
   ended.subscribe(onEnded);
   return {
@@ -114,7 +120,7 @@ export function createCredentialSpans({ spans, duration, hasServer }: Credential
     close() {
       ended.unsubscribe(onEnded);
       if (spans !== undefined) started.unbindStore(spans.spanParents);
-      for (const one of recorded.values()) safely(() => finish(one, {}));
+      for (const one of recorded.values()) guarded(onDefect, () => finish(one, {}));
       recorded.clear();
     },
   };

@@ -32,11 +32,12 @@ export function endSpan(span: Span, attributes: Attributes): void {
   span.end();
 }
 
-/** Runs code that must not affect what it observes: undefined if it throws, as an application's span processor may. */
-export function safely<T>(work: () => T): T | undefined {
+/** Runs code that must not affect what it observes: an exception, such as of an application's span processor, is a defect. */
+export function guarded<T>(onDefect: (error: unknown) => void, work: () => T): T | undefined {
   try {
     return work();
-  } catch {
+  } catch (error) {
+    onDefect(error);
     return undefined;
   }
 }
