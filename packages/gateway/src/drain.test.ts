@@ -237,41 +237,67 @@ test("closes draining servers with the gateway, and leaves neither object nor pr
   expect(isAlive(pid)).toBe(false);
 });
 
-test("refuses a call whose server is removed during the lookup with that reason", async () => {
-  const [isListed, isRead] = [deferred(), deferred()];
-  let reads = 0;
-  const listener = modernListener(() => {
-    const server = new McpServer({ name: "late", version: "1" }, { capabilities: { tools: {}, resources: {} } });
-    server.registerTool("hello", { inputSchema: z.object({}) }, () => ({ content: [] }));
-    server.registerResource("page", "late://page", {}, async () => {
-      reads += 1;
-      await isRead.promise;
-      return { contents: [{ uri: "late://page", text: "read" }] };
+describe("during a reload, a call that waits for the list of a server", () => {
+  /** Starts a gateway with a server that delays its list of tools, and two calls to it: one reads a page, the other looks up a tool. */
+  async function startLookup() {
+    const [isListed, isRead] = [deferred(), deferred()];
+    let reads = 0;
+    const listener = modernListener(() => {
+      const server = new McpServer({ name: "late", version: "1" }, { capabilities: { tools: {}, resources: {} } });
+      server.registerTool("hello", { inputSchema: z.object({}) }, () => ({ content: [] }));
+      server.registerResource("page", "late://page", {}, async () => {
+        reads += 1;
+        await isRead.promise;
+        return { contents: [{ uri: "late://page", text: "read" }] };
+      });
+      return server;
     });
-    return server;
+    let lists = 0;
+    const port = await serve(async (request, response) => {
+      if (request.headers["mcp-method"] === "tools/list") {
+        lists += 1;
+        await isListed.promise;
+      }
+      listener(request, response);
+    });
+    const gateway = await startTestGateway(
+      { late: { type: "http", url: `http://127.0.0.1:${port}/mcp` } },
+      { limits: slowLists },
+    );
+    const client = await connect(gateway, "legacy");
+    const reading = client.readResource({ uri: "late://page" });
+    await expect.poll(() => [reads, lists], pollOptions).toEqual([1, 1]);
+    const calling = client.callTool(call("late__hello"));
+    calling.catch(() => {});
+    await expect.poll(() => metricInFlight(gateway), pollOptions).toBe(2);
+    const finishReading = async (): Promise<void> => {
+      isRead.resolve();
+      expect(await reading).toMatchObject({ contents: [{ text: "read" }] });
+    };
+    return { gateway, calling, isListed, finishReading };
+  }
+
+  test("fails with that reason if the server is removed", async () => {
+    const { gateway, calling, isListed, finishReading } = await startLookup();
+    await gateway.gateway.reload([]);
+    isListed.resolve();
+    await expect(calling).rejects.toThrow(/"late" was just removed .* Call again\./);
+    await finishReading();
   });
-  let lists = 0;
-  const port = await serve(async (request, response) => {
-    if (request.headers["mcp-method"] === "tools/list") {
-      lists += 1;
-      await isListed.promise;
-    }
-    listener(request, response);
+
+  test("reaches the new server if the server is changed", async () => {
+    const { gateway, calling, isListed, finishReading } = await startLookup();
+    const url = await serveModern(() => {
+      const server = new McpServer({ name: "new", version: "1" });
+      server.registerTool("hello", { inputSchema: z.object({}) }, () => ({ content: [{ type: "text", text: "new" }] }));
+      return server;
+    });
+    await gateway.gateway.reload([configurationOf({ late: { type: "http", url } })]);
+    await ready(gateway);
+    isListed.resolve();
+    expect(textOf(await calling)).toBe("new");
+    await finishReading();
   });
-  const gateway = await startTestGateway(
-    { late: { type: "http", url: `http://127.0.0.1:${port}/mcp` } },
-    { limits: slowLists },
-  );
-  const client = await connect(gateway, "legacy");
-  const reading = client.readResource({ uri: "late://page" });
-  await expect.poll(() => [reads, lists], pollOptions).toEqual([1, 1]);
-  const late = expect(client.callTool(call("late__hello"))).rejects.toThrow(/"late" was just removed .* Call again\./);
-  await expect.poll(() => metricInFlight(gateway), pollOptions).toBe(2);
-  await gateway.gateway.reload([]);
-  isListed.resolve();
-  await late;
-  isRead.resolve();
-  expect(await reading).toMatchObject({ contents: [{ text: "read" }] });
 });
 
 async function metricInFlight({ url, token }: TestGateway): Promise<number> {

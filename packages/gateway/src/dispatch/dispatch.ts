@@ -9,6 +9,7 @@ import {
 import type { CallEnding, CallObserver } from "../call-observer.js";
 import type { ClientAccount, ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
+import { ServerReplacedError } from "../servers/server-calls.js";
 import type { TraceFieldReader } from "../trace-fields.js";
 import type { MergedServer } from "./merged-server.js";
 
@@ -67,7 +68,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       outcome = { result: await handle() };
     } catch (error) {
       try {
-        const retried = retry?.({ error, call, again: handle });
+        const isReplaced = error instanceof ServerReplacedError && !call.wasSent;
+        const retried = isReplaced ? handle() : retry?.({ error, call, again: handle });
         outcome = retried === undefined ? failed(error, call) : { result: await retried };
       } catch (last) {
         outcome = failed(last, call);

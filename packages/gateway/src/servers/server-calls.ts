@@ -89,9 +89,13 @@ export function createServerCalls({ server, limits, clock, events }: ServerCalls
   };
 }
 
+/** A call was not accepted, because a reload had just replaced its server: it can be dispatched again, to the new one. */
+export class ServerReplacedError extends ToolServerError {}
+
 function notCalled(server: string, why: DrainReason): ToolServerError {
   const problem = `The server ${JSON.stringify(server)} was just ${why} in the configuration, and was not called.`;
-  return new ToolServerError("CONNECTION_CLOSED", { problem, advice: "Call again." }, { details: { wasSent: false } });
+  const NotCalled = why === "changed" ? ServerReplacedError : ToolServerError;
+  return new NotCalled("CONNECTION_CLOSED", { problem, advice: "Call again." }, { details: { wasSent: false } });
 }
 
 function notDrained(
