@@ -60,6 +60,9 @@ export function callFailure(error: unknown, call: FailedCall): ToolServerError {
       const problem = `The connection to the server ${quotedName} ended during ${method}.`;
       return new ToolServerError("CONNECTION_LOST", { problem, advice: "" }, { details: { wasSent: true } });
     }
+    case SdkErrorCode.EraNegotiationFailed:
+      if (transportFailure !== undefined) return redactFailure(withSent(transportFailure), redact);
+      return invalid(quotedName, method, said(error.message));
     case SdkErrorCode.CapabilityNotSupported:
     case SdkErrorCode.MethodNotSupportedByProtocolVersion: {
       const problem = `The server ${quotedName} does not support ${method}: ${said(error.message)}.`;

@@ -103,7 +103,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           if (options.changeTransport?.(error)) continue;
           throw error;
         }
-        const how = era.isSlow ? "with a longer time limit" : "without it";
+        const how = era.isModern ? "once more" : era.isSlow ? "with a longer time limit" : "without it";
         report(info, "info", `The probe for the newer protocol failed; retrying ${how}.`);
       }
     }

@@ -4,6 +4,8 @@ import type { ToolTransport } from "./transports/transport.js";
 /** The era of a server as detected; kept from one transport to the next. */
 export interface EraMemory {
   isLegacy: boolean;
+  /** Whether it used the newer era at the last handshake, or refused the older one: then a failed probe has another reason. */
+  isModern: boolean;
   /** Whether only the older era is used, even if the server supports the newer one. */
   readonly isFixed: boolean;
   /** Whether the last transport closed or did not respond to the probe for the newer era, as some servers do with unknown methods. */
@@ -16,7 +18,7 @@ export interface EraMemory {
 
 /** An empty memory. `isFixed`: the older era is used, without a probe. */
 export function createEraMemory(isFixed: boolean): EraMemory {
-  return { isLegacy: isFixed, isFixed, failedAtProbe: false, isSlow: false, shouldRetry: false };
+  return { isLegacy: isFixed, isModern: false, isFixed, failedAtProbe: false, isSlow: false, shouldRetry: false };
 }
 
 /**
@@ -45,15 +47,19 @@ export async function connectClient(
   try {
     await client.connect(transport, { timeout: timeoutMs, ...(isLegacy ? { prior: { kind: "legacy" } } : {}) });
     era.isLegacy = client.getProtocolEra() === "legacy";
+    era.isModern = !era.isLegacy;
     era.failedAtProbe = false;
   } catch (error) {
     const mayBeEra = !isLegacy && sharesOneSocket(transport);
     const wasSilent = Date.now() - start >= probeMs;
+    const isRefused = ProtocolError.isInstance(error);
+    const isProbeNeeded = isLegacy && era.failedAtProbe && isRefused;
     era.isLegacy = era.isFixed;
-    era.failedAtProbe = mayBeEra && (transport.failure !== undefined || isTimeout(error));
-    const wasSlow = mayBeEra && !era.isSlow && wasSilent && ProtocolError.isInstance(error);
+    era.failedAtProbe = mayBeEra && !era.isModern && (transport.failure !== undefined || isTimeout(error));
+    era.isModern = isProbeNeeded;
+    const wasSlow = mayBeEra && !era.isSlow && wasSilent && isRefused;
     if (wasSlow) era.isSlow = true;
-    era.shouldRetry = wasSlow || era.failedAtProbe;
+    era.shouldRetry = wasSlow || isProbeNeeded || era.failedAtProbe;
     throw error;
   }
 }
