@@ -38,11 +38,11 @@ export function createChurn(gateway: Child, fleet: Fleet, ledger: Ledger, random
   };
 
   const killChild = async (name: string): Promise<void> => {
-    const pid = descendantsOf(gateway.pid).find((child) => argumentsOf(child).includes(name));
-    // It may be about to be started again: then there is nothing to kill.
-    if (pid === undefined) return;
-    process.kill(pid, "SIGKILL");
-    while (argumentsOf(pid).includes(name)) await pause(5);
+    const isServer = (pid: number): boolean => argumentsOf(pid).includes(name);
+    // None if it is about to be started again. In a sandbox there are several, and one may respond for a while after the others were killed.
+    const pids = descendantsOf(gateway.pid).filter(isServer);
+    for (const pid of pids) killIfAlive(pid);
+    while (pids.some(isServer)) await pause(5);
   };
 
   return {
@@ -79,4 +79,12 @@ export function createChurn(gateway: Child, fleet: Fleet, ledger: Ledger, random
       out = new Map();
     },
   };
+}
+
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }

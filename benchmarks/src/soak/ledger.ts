@@ -52,7 +52,7 @@ const consequences: Readonly<Record<Cause, RegExp>> = {
     `${gone.source}|(?:closed|ended) the connection|cut off|broke off|Cannot reach|SIGKILL|no longer knows`,
   ),
   "changed by a reload": gone,
-  "taken out by a reload": new RegExp(`${gone.source}|Tool "[^"]+" does not exist`),
+  "taken out by a reload": new RegExp(`${gone.source}|Tool "[^"]+" does not exist|was just removed`),
 };
 
 interface Disturbance {
