@@ -54,7 +54,7 @@ test.each([
     () => notSent("notes", { method: "tools/call", isQueued: false }, 1000),
     "Try again later",
   ],
-  ["connection: a long call", () => tooLong("tools/call", "notes", 1000), "Increase the time limit"],
+  ["connection: a long call", () => tooLong("tools/call", "notes", 1000, true), "Increase the time limit"],
   ["connection: a long wait", () => tooLong("tools/call", "notes", 1000, false), "Increase the time limit"],
   ["transports: a call after the end", () => connectionOver("notes", undefined, false), "Connect again"],
   ["transports: the failure that ended it", () => connectionOver("notes", lost, false), "Connect again"],

@@ -110,7 +110,7 @@ export function notSent(
 }
 
 /** Creates CALL_TIMEOUT for a call that exceeded its total time. */
-export function tooLong(method: string, server: string, totalTimeoutMs: number, wasSent = true): ToolServerError {
+export function tooLong(method: string, server: string, totalTimeoutMs: number, wasSent: boolean): ToolServerError {
   const call = `${method} on the server ${JSON.stringify(server)}`;
   const problem = `${call} took longer than ${describeDuration(totalTimeoutMs)} in total, and was cancelled`;
   return timedOut(wasSent ? `${problem}.` : `${problem} before it was sent.`, "", wasSent);

@@ -189,16 +189,18 @@ export function createConnection(options: ConnectionOptions): Connection {
     const own = new Canceller();
     const { signal, totalTimeoutMs, onProgress } = given;
     const timeoutMs = given.idleTimeoutMs ?? idleTimeoutMs;
+    let wasSent = false;
     const onAbort = (): void => own.cancel(signal?.reason);
     if (signal?.aborted) onAbort();
     else signal?.addEventListener("abort", onAbort, { once: true });
     const stopTotal =
       totalTimeoutMs === undefined
         ? undefined
-        : clock.after(totalTimeoutMs, () => own.cancel(tooLong(method, info.name, totalTimeoutMs)));
+        : clock.after(totalTimeoutMs, () => own.cancel(tooLong(method, info.name, totalTimeoutMs, wasSent)));
     let stopIdle = (): void => {};
     try {
       return await runCall(method, own, undefined, timeoutMs, (session) => {
+        wasSent = true;
         const wait = (): void => {
           stopIdle();
           stopIdle = afterIdleTimeout({ timeoutMs, isWaitingForUser, clock }, () =>
@@ -297,7 +299,9 @@ export function createConnection(options: ConnectionOptions): Connection {
     send,
     async request(method, params, { totalTimeoutMs = idleTimeoutMs } = {}) {
       const own = new Call({ id: 0, method, params }, "modern");
-      const stop = clock.after(totalTimeoutMs, () => own.cancel(tooLong(method, info.name, totalTimeoutMs)));
+      const stop = clock.after(totalTimeoutMs, () =>
+        own.cancel(tooLong(method, info.name, totalTimeoutMs, own.wasSent)),
+      );
       try {
         return await send(own, { method, params });
       } finally {

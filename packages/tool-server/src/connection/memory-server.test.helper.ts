@@ -130,13 +130,14 @@ function wrap(
       await server.connect(far);
       await near.start();
     },
-    async send(message) {
+    async send(message, options) {
       if (failure !== undefined) throw transportFailure("CONNECTION_LOST", false);
       const refusal = switches.sendFailure;
       if (refusal !== undefined && "method" in message && message.method === "tools/call") {
         switches.sendFailure = undefined;
         throw refusal;
       }
+      options?.onSending?.();
       await near.send(message as JSONRPCMessage);
     },
     close: () => near.close(),

@@ -10,11 +10,28 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 const wait = { name: "wait", arguments: {} };
 
 describe("[TS-D-CONN-2] the total time limit of a call", () => {
-  test("counts the time from the first moment, also while connecting", async () => {
+  test("counts the time from the first moment, also while connecting, and says that such a call was not sent", async () => {
     const { clock, connection } = createMemoryConnection({ beforeOpen: () => new Promise(() => {}) });
-    const call = codeOf(connection.callTool(wait, { totalTimeoutMs: 1000 }));
+    const limit = { totalTimeoutMs: 1000 };
+    const calls = [connection.callTool(wait, limit), connection.request("tools/call", wait, limit)].map(failureOf);
     clock.advance(1000);
-    expect(await call).toBe("CALL_TIMEOUT");
+    for (const failure of await Promise.all(calls)) {
+      expect(failure).toMatchObject({ code: "CALL_TIMEOUT", details: { wasSent: false } });
+      expect(failure.message).toContain("before it was sent");
+    }
+    await connection.close();
+  });
+
+  test("says that a call that was sent may have reached the server", async () => {
+    const { server, clock, connection } = createMemoryConnection();
+    await connection.connect();
+    const limit = { totalTimeoutMs: 1000 };
+    const calls = [connection.callTool(wait, limit), connection.request("tools/call", wait, limit)].map(failureOf);
+    await expect.poll(() => server.runs, waiting).toBe(2);
+    clock.advance(1000);
+    for (const failure of await Promise.all(calls)) {
+      expect(failure).toMatchObject({ code: "CALL_TIMEOUT", details: { wasSent: true } });
+    }
     await connection.close();
   });
 
