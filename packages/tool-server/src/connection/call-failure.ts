@@ -56,12 +56,12 @@ export function callFailure(error: unknown, call: FailedCall): ToolServerError {
     case SdkErrorCode.ConnectionClosed:
     case SdkErrorCode.NotConnected:
     case SdkErrorCode.SendFailed: {
-      if (transportFailure !== undefined) return redactFailure(withSent(transportFailure), redact);
+      if (transportFailure !== undefined) return redactFailure(withSent(transportFailure, true), redact);
       const problem = `The connection to the server ${quotedName} ended during ${method}.`;
       return new ToolServerError("CONNECTION_LOST", { problem, advice: "" }, { details: { wasSent: true } });
     }
     case SdkErrorCode.EraNegotiationFailed:
-      if (transportFailure !== undefined) return redactFailure(withSent(transportFailure), redact);
+      if (transportFailure !== undefined) return redactFailure(withSent(transportFailure, true), redact);
       return invalid(quotedName, method, said(error.message));
     case SdkErrorCode.CapabilityNotSupported:
     case SdkErrorCode.MethodNotSupportedByProtocolVersion: {
@@ -135,10 +135,10 @@ export function ownFailure(error: unknown): ToolServerError | undefined {
   return undefined;
 }
 
-/** The same error, for a call that may have been sent. */
-function withSent(error: ToolServerError): ToolServerError {
-  if (error.details.wasSent === true) return error;
-  return new ToolServerError(error.code, error, { cause: error, details: { ...error.details, wasSent: true } });
+/** The same error, for a call that may have been sent, or was not. */
+export function withSent(error: ToolServerError, wasSent: boolean): ToolServerError {
+  if (error.details.wasSent === wasSent) return error;
+  return new ToolServerError(error.code, error, { cause: error, details: { ...error.details, wasSent } });
 }
 
 function invalid(quotedName: string, method: string, said: string): ToolServerError {

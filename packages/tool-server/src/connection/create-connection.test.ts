@@ -41,6 +41,14 @@ describe("connecting", () => {
     expect(states).toEqual(["CONNECTING", "READY"]);
   });
 
+  test("[TS-D-CONN-1] says that a call was not sent if the handshake before it failed", async () => {
+    const { connection } = setUp({ startFailure: transportFailure("CHILD_EXITED", true) });
+    expect(await failureOf(connection.callTool(echo("hello")))).toMatchObject({
+      code: "CHILD_EXITED",
+      details: { wasSent: false },
+    });
+  });
+
   test("reports each change of its state to its listeners, also if one of them throws, until they are removed", async () => {
     const { connection } = setUp();
     const states: string[] = [];

@@ -6,9 +6,9 @@ import { type Clock, maxTimerMs } from "../clock.js";
 import type { ConnectionInfo, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
-import { messageOf, type ToolServerError } from "../errors.js";
+import { messageOf, ToolServerError } from "../errors.js";
 import type { Mutable } from "../mutable.js";
-import { callFailure, noResponse, ownFailure, tooLong } from "./call-failure.js";
+import { callFailure, noResponse, ownFailure, tooLong, withSent } from "./call-failure.js";
 import type { ClientSettings } from "./client-settings.js";
 import type { CallOptions, ChangedList, Connection, ForwardedRequest } from "./connection.js";
 import { closedConnection, endsSession, isRepeatable } from "./connection-failures.js";
@@ -126,12 +126,16 @@ export function createConnection(options: ConnectionOptions): Connection {
     attempt: (session: ServerSession) => Promise<Result>,
   ): Promise<Result> => {
     callStarted(info);
+    let wasSent = false;
     try {
       for (let mayRepeat = true; ; mayRepeat = false) {
         let session = sessions.live();
         if (session === undefined) {
           phases?.begin("connecting", info);
-          session = await sessions.ensure(signal, false);
+          session = await sessions.ensure(signal, false).catch((error: unknown) => {
+            // A failed handshake was sent, but not this call.
+            throw ToolServerError.is(error) ? withSent(error, wasSent) : error;
+          });
           phases?.end("connecting", session.info);
         }
         session.beginCall();
@@ -144,6 +148,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           session.endCall(false);
           const error = toFailure(session, cause, method, signal, timeoutMs);
           if (!mayRepeat || signal?.aborted || !isRepeatable(error, method)) throw error;
+          wasSent = error.details.wasSent !== false;
           report(info, "warning", `Retrying ${method}: ${error.message}`);
           phases?.retry(error.message);
         }

@@ -1,5 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test, vi } from "vitest";
+import type { Credential } from "../../auth/credentials/credential.js";
+import { createNoCredential } from "../../auth/credentials/fixed-credential.js";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
 import {
   certificate,
@@ -207,6 +209,24 @@ describe("the event stream", () => {
       expect(await failure()).toMatchObject({ code: "CONNECTION_LOST" });
       expect(await sending).toMatchObject({ code: "CONNECTION_LOST", details: { wasSent: true } });
     }
+  });
+
+  test("[TS-D-CONN-1] rejects a message that waits for its credential as not sent, before it reports its end", async () => {
+    const server = await serveSse(() => {});
+    const credential: Credential = {
+      ...createNoCredential({ server: "notes" }),
+      headersNow: () => undefined,
+      headers: (request) => (request?.method === "GET" ? Promise.resolve({}) : new Promise(() => {})),
+    };
+    const { transport } = prepare(server, { credential });
+    await transport.start();
+    const order: unknown[] = [];
+    transport.onclose = () => void order.push("closed");
+    const sending = transport.send(requestOf(1)).catch((error: unknown) => void order.push(error));
+    server.streams[0]?.end();
+    await sending;
+    await vi.waitFor(() => expect(order).toHaveLength(2), waiting);
+    expect(order).toMatchObject([{ code: "CONNECTION_LOST", details: { wasSent: false } }, "closed"]);
   });
 
   test("ends the transport at an event that is larger than the limit", async () => {

@@ -42,13 +42,14 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   let endpoint: URL | undefined;
   let protocolHeaders: Readonly<Record<string, string>> = {};
   let reading: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
 
   const end = (failure?: ToolServerError): void => {
     if (!life.end(failure)) return;
     cancelled.abort(connectionOver(server, failure, true));
-    void posts.cancelAll(failure);
     replies.end();
-    transport.onclose?.();
+    // Each call is rejected with its own reason before the connection rejects all with the same.
+    closing = posts.cancelAll(failure).then(() => transport.onclose?.());
   };
   const onMessage = ({ data }: StreamEvent, { socketInfo }: HttpResponse): void => {
     const messages = strayOutput.messagesIn(data);
@@ -158,7 +159,9 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       } catch (error) {
         end(failureOf(error));
       }
-      if (life.isOver) throw life.failure ?? connectionOver(server, undefined, false);
+      if (!life.isOver) return;
+      await closing;
+      throw life.failure ?? connectionOver(server, undefined, false);
     },
     send(message, options) {
       return "method" in message
@@ -171,6 +174,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       if (!life.isOver) await waitAtMost(clock, closeDelayMs, notices);
       end();
       await reading;
+      await closing;
     },
     setProtocolVersion(version) {
       protocolHeaders = { "mcp-protocol-version": version };
