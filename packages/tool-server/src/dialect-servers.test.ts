@@ -177,9 +177,28 @@ describe("an entry", () => {
 
   test("[TS-D-DIALECT-4] fails with the path of an envFile that is missing", async () => {
     const servers = await openOne({ command, args: ["server.mjs"], envFile: "missing.env" });
-    const error = await failureOf(servers.open("s"));
+    const connection = await servers.open("s");
+    const error = await failureOf(connection.connect());
     expect(error).toMatchObject({ code: "VARIABLE_UNUSABLE" });
     expect(error.message).toContain(join(root, "missing.env"));
+  });
+
+  test("[TS-D-DIALECT-5] starts a server again with the envFile as it is approved then, and not with the one of its first start", async () => {
+    write("server.mjs", stdioServer.replace('"file_deleter", {}, text', '"file_deleter", {}, () => process.exit()'));
+    write("more.env", "API_TOKEN=token-of-the-first-start\n");
+    const servers = await openOne({ command, args: ["server.mjs"], envFile: "more.env" });
+    const { env } = await processOf(servers);
+    expect(env.API_TOKEN).toBe("token-of-the-first-start");
+    const connection = await servers.open("s");
+    expect(connection.info.credential().summary).toBe("environment variable (API_TOKEN)");
+    write("more.env", "API_TOKEN=token-of-the-second-start\nB=2\n");
+    expect(await failureOf(connection.callTool({ name: "file_deleter" }))).toMatchObject({ code: "CHILD_EXITED" });
+    expect(await failureOf(connection.connect())).toMatchObject({ code: "NOT_TRUSTED" });
+    await approveAll(join(root, ".mcp.json"));
+    await connection.connect();
+    expect((await processOf(servers)).env).toMatchObject({ API_TOKEN: "token-of-the-second-start", B: "2" });
+    expect(connection.info.credential().summary).toBe("environment variables (API_TOKEN, B)");
+    expect(servers.secrets.redact("token-of-the-second-start")).toBe("[redacted]");
   });
 
   test("[TS-D-DIALECT-5] asks for approval again after the envFile, or a file that the cwd makes an entry run, has changed", async () => {

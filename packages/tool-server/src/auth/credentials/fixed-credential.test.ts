@@ -149,7 +149,7 @@ test("adds the variables of commands to those of the entry, and describes both w
   const credential = createEnvironmentCredential({
     ...options,
     commands: [{ name: "API_TOKEN" }],
-    runCommands: async () => ({ API_TOKEN: "tok-51aGbq8" }),
+    obtain: async () => ({ API_TOKEN: "tok-51aGbq8" }),
   });
   const { signal } = new AbortController();
   expect(await credential.prepareEnvironment?.(signal)).toEqual({ REGION: "eu", API_TOKEN: "tok-51aGbq8" });

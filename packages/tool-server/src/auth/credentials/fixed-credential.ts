@@ -60,29 +60,43 @@ export interface EnvironmentCredentialOptions extends CredentialOwner {
   readonly env: readonly VariableSource[];
   /** The variables whose values come from commands. Default: none. */
   readonly commands?: readonly { readonly name: string }[] | undefined;
-  /** Runs the commands, and resolves with the variables by name. */
-  readonly runCommands?: ((signal: AbortSignal) => Promise<Readonly<Record<string, string>>>) | undefined;
+  /** Obtains more variables before each start, such as those of `commands`. */
+  readonly obtain?: ((signal: AbortSignal) => Promise<Readonly<Record<string, string>>>) | undefined;
 }
 
 /** Authenticates with the environment variables of a stdio server. */
 export function createEnvironmentCredential(options: EnvironmentCredentialOptions): Credential {
-  const { server, secrets, env, commands = [], runCommands } = options;
-  for (const { name, value, variables = [] } of env) {
+  const { server, secrets, env, commands = [], obtain } = options;
+  const register = ({ name, value, variables = [] }: VariableSource): void => {
     if (isSecretValue(name, value, variables)) secrets.add(value);
-  }
+  };
+  env.forEach(register);
   const environment = Object.freeze(Object.fromEntries(env.map(({ name, value }) => [name, value])));
-  const description: CredentialDescription = {
+  const describe = (others: readonly VariableSource[]): CredentialDescription => ({
     kind: "environment",
-    summary: summaryOf("environment variable", [...env, ...commands]),
+    summary: summaryOf("environment variable", [...env, ...others, ...commands]),
     headers: [],
     environment: [
-      ...env.map(({ name, variables = [] }) => ({ name, variables })),
+      ...[...env, ...others].map(({ name, variables = [] }) => ({ name, variables })),
       ...commands.map(({ name }) => ({ name, variables: [] })),
     ],
-  };
+  });
+  let description = describe([]);
   const fixed = createFixedCredential(server, "its environment", description, noHeaders, environment);
-  if (runCommands === undefined) return fixed;
-  return { ...fixed, prepareEnvironment: async (signal) => ({ ...environment, ...(await runCommands(signal)) }) };
+  if (obtain === undefined) return fixed;
+  const known = new Set([...env, ...commands].map(({ name }) => name));
+  return {
+    ...fixed,
+    describe: () => description,
+    async prepareEnvironment(signal) {
+      const prepared = { ...environment, ...(await obtain(signal)) };
+      const others = Object.entries(prepared).filter(([name]) => !known.has(name));
+      const sources = others.map(([name, value]) => ({ name, value }));
+      sources.forEach(register);
+      description = describe(sources);
+      return prepared;
+    },
+  };
 }
 
 /** A literal address without a password, or a value that is marked as not secret, must not be redacted. */

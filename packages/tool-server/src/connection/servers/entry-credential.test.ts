@@ -1,3 +1,5 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Credential } from "../../auth/credentials/credential.js";
 import { parseConfiguration } from "../../config/parse-configuration.js";
@@ -15,13 +17,18 @@ const variables = {
   DB_PASSWORD: "correct-horse",
 };
 
-function credentialOf(name: string, servers: object, pluginRoot = "/plugin"): Credential {
+function credentialOf(
+  name: string,
+  servers: object,
+  pluginRoot = "/plugin",
+  beforeRun?: () => Promise<void>,
+): Credential {
   const { entries } = parseConfiguration(JSON.stringify({ mcpServers: servers }));
   const secrets = createSecretRegistry();
   const entry = entries.find((candidate) => candidate.name === name);
   if (entry === undefined) throw new Error(`No entry ${name}`);
   const resolved = resolveEntry(entry, { variables, pluginRoot, secrets });
-  return createEntryCredential({ entry, resolved, entries, variables, pluginRoot, secrets });
+  return createEntryCredential({ entry, resolved, entries, variables, pluginRoot, secrets, beforeRun });
 }
 
 const url = "https://notes.example/mcp";
@@ -41,6 +48,28 @@ test("[TS-STDIO-1] passes env of a stdio entry to the environment of its process
   const credential = credentialOf("a", { a: { command: "server", env: { DB_PASSWORD: "${DB_PASSWORD}" } } });
   expect(credential.environment()).toEqual({ DB_PASSWORD: "correct-horse" });
   expect(credential.kind).toBe("environment");
+});
+
+test("[TS-D-DIALECT-5] does not use an envFile that changes while its approval is checked, unless the change is approved", async () => {
+  const { path } = await createScriptFolder();
+  const write = (value: string): Promise<void> =>
+    writeFile(join(path, "own.env"), `LEVEL=${value}\nPLAIN=of the file\n`);
+  await write("approved");
+  let approved = "approved";
+  const credential = credentialOf(
+    "a",
+    { a: { command: "server", envFile: "own.env", env: { PLAIN: "own" } } },
+    path,
+    async () => {
+      const content = await readFile(join(path, "own.env"), "utf8");
+      await write("changed");
+      if (!content.includes(`LEVEL=${approved}`)) throw new Error("It is not approved.");
+    },
+  );
+  const { signal } = new AbortController();
+  await expect(credential.prepareEnvironment?.(signal)).rejects.toThrow("It is not approved.");
+  approved = "changed";
+  expect(await credential.prepareEnvironment?.(signal)).toEqual({ LEVEL: "changed", PLAIN: "own" });
 });
 
 test("[TS-D-HELPER-2] gives a helper the secrets that its own entry uses, and none that only others use", async () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Credential } from "../../auth/credentials/credential.js";
 import {
   createEnvironmentCredential,
@@ -10,6 +11,7 @@ import { runSecretCommand } from "../../auth/credentials/run-program.js";
 import { createOAuthCredential, type OAuthCredentialOptions } from "../../auth/oauth/session/oauth-credential.js";
 import { type Clock, systemClock } from "../../clock.js";
 import type { Entry, NamedField } from "../../config/entry.js";
+import { withEnvFile } from "../../config/env-file.js";
 import type { ResolvedCommand, ResolvedEntry, Variables } from "../../config/substitute-entry.js";
 import { inputPrefix, inputVariable, variablesOf } from "../../config/template.js";
 import { variableUses } from "../../config/variable-uses.js";
@@ -33,6 +35,8 @@ export interface EntryCredentialOptions {
   readonly variables: Variables;
   readonly pluginRoot: string;
   readonly secrets: SecretRegistry;
+  /** Receives the secrets of `envFile`. Default: `secrets`. */
+  readonly userSecrets?: SecretRegistry | undefined;
   /** Signs in if the entry has no credential. Default: nothing. */
   readonly oauth?: Pick<OAuthCredentialOptions, "session" | "signIn" | "login"> | undefined;
   readonly clock?: Clock;
@@ -40,7 +44,7 @@ export interface EntryCredentialOptions {
   readonly sandbox?: SandboxSettings | false | undefined;
   /** Called once per reason why the helper runs without a sandbox. */
   readonly onNoSandbox?: (reason: string) => void;
-  /** Awaited before each run of a helper; if it rejects, the helper is not run. */
+  /** Awaited before each run of a helper and each use of `envFile`; if it rejects, the helper is not run, or the process not started. */
   readonly beforeRun?: (() => Promise<void>) | undefined;
   /** Called after each run of a helper. */
   readonly onRun?: (run: HelperRunReport) => void;
@@ -53,18 +57,16 @@ export function createEntryCredential(options: EntryCredentialOptions): Credenti
   const { entry, resolved, entries, variables, pluginRoot, secrets, clock, beforeRun, onRun, track } = options;
   const server = entry.name;
   if (entry.type === "stdio" && resolved.type === "stdio") {
-    const env = environmentOf(entry.env, resolved.env);
-    const { secretCommands: commands } = resolved;
-    if (commands.length === 0) return createEnvironmentCredential({ server, secrets, env });
+    const written = entry.env.filter(({ name }) => Object.hasOwn(resolved.env, name));
+    const env = sourcesOf(written, resolved.env);
+    const { secretCommands: commands, envFile } = resolved;
+    if (commands.length === 0 && envFile === undefined) return createEnvironmentCredential({ server, secrets, env });
     const run = createCommandRunner(options);
-    const names = new Set(commands.map(({ name }) => name));
-    return createEnvironmentCredential({
-      server,
-      secrets,
-      env: env.filter(({ name }) => !names.has(name)),
-      commands,
-      runCommands: (signal) => run(commands, signal),
-    });
+    const obtain = async (signal: AbortSignal): Promise<Readonly<Record<string, string>>> => {
+      const values = commands.length === 0 ? {} : await run(commands, signal);
+      return { ...(await readEnvironment(resolved, options, signal)), ...values };
+    };
+    return createEnvironmentCredential({ server, secrets, env, commands, obtain });
   }
   if (entry.type === "stdio" || resolved.type === "stdio") {
     throw new TypeError("The two entries have different types.");
@@ -155,15 +157,22 @@ function createCommandRunner(
   };
 }
 
-/** The variables of `env`, and those of an env file, which the entry does not name. */
-function environmentOf(fields: readonly NamedField[], values: Readonly<Record<string, string>>): HeaderSource[] {
-  const given = sourcesOf(
-    fields.filter(({ name }) => Object.hasOwn(values, name)),
-    values,
-  );
-  const names = new Set(given.map(({ name }) => name));
-  const others = Object.entries(values).filter(([name]) => !names.has(name));
-  return [...given, ...others.map(([name, value]) => ({ name, value, variables: [] }))];
+/**
+ * The variables of `env` and `envFile`. The file may change while its approval is checked, so it is read before and after the check,
+ * until both have the same variables.
+ */
+async function readEnvironment(
+  resolved: ResolvedEntry & { readonly type: "stdio" },
+  { beforeRun, secrets, userSecrets = secrets }: EntryCredentialOptions,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>>> {
+  for (;;) {
+    signal.throwIfAborted();
+    const { env } = await withEnvFile(resolved, userSecrets);
+    if (resolved.envFile === undefined) return env;
+    await beforeRun?.();
+    if (isDeepStrictEqual((await withEnvFile(resolved, userSecrets)).env, env)) return env;
+  }
 }
 
 function sourcesOf(fields: readonly NamedField[], values: Readonly<Record<string, string>>): HeaderSource[] {

@@ -103,6 +103,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     ...options,
     oauth: undefined,
     secrets,
+    userSecrets: options.secrets,
     resolved,
     clock,
     sandbox,

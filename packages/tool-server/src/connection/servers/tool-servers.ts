@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { OAuthSession } from "../../auth/oauth/session/oauth-session.js";
 import type { Entry } from "../../config/entry.js";
-import { withEnvFile } from "../../config/env-file.js";
 import { partsOfFindings } from "../../config/finding.js";
 import { type Configuration, disabledParts, unknownServer } from "../../config/parse-configuration.js";
 import { resolveEntry, resolveOrigin, unusable, type Variables, variableValue } from "../../config/substitute-entry.js";
@@ -111,7 +110,7 @@ export async function openEntry(options: ToolServersOptions, entry: Entry): Prom
     throw unusable(entry, options.variables, { problem: origin.problem, advice: "" });
   }
   await options.assertTrusted(entry, options.variables);
-  const resolved = await withEnvFile(resolveEntry(entry, options), options.secrets);
+  const resolved = resolveEntry(entry, options);
   return openToolServer({ ...options, entry, resolved, entries: options.configuration.entries });
 }
 

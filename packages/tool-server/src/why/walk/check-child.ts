@@ -1,4 +1,5 @@
 import { states, variableNamesIn } from "../../causes/peer-text.js";
+import { withEnvFile } from "../../config/env-file.js";
 import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
 import { createEntryCredential } from "../../connection/servers/entry-credential.js";
 import type { StdioTransport } from "../../connection/transports/stdio-transport.js";
@@ -16,7 +17,8 @@ export async function checkChild(
   resolved: ResolvedEntry & { readonly type: "stdio" },
 ): Promise<{ readonly child: ChildEvidence; readonly attempt?: AttemptEvidence }> {
   const { entry, options, variables, pluginRoot, secrets, clock, sanitize, redact } = walk;
-  const { command, args, env } = resolved;
+  const { command, args } = resolved;
+  const { env } = await withEnvFile(resolved, secrets);
   const environment = childEnvironment(variables, command, env);
   const found = await resolveCommand(command, resolved.cwd, environment.PATH ?? "");
   const base = {

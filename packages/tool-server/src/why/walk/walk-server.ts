@@ -2,7 +2,6 @@ import { createNoCredential } from "../../auth/credentials/fixed-credential.js";
 import { credentialHeaders } from "../../auth/credentials/refusal-evidence.js";
 import { systemClock } from "../../clock.js";
 import { type Entry, templateFieldsOf } from "../../config/entry.js";
-import { withEnvFile } from "../../config/env-file.js";
 import { formatPath } from "../../config/finding.js";
 import { isAuthorizationName, parseAuthorization } from "../../config/headers.js";
 import type { Position } from "../../config/json-with-positions.js";
@@ -52,8 +51,7 @@ export async function walkServer(
     const onMore = (more: NetworkWalk): void => onEvidence({ ...known, ...more });
     if (resolved === undefined || trust.state !== "trusted") return known;
     try {
-      if (resolved.type === "stdio")
-        return { ...known, ...(await checkChild(walk, await withEnvFile(resolved, walk.secrets))) };
+      if (resolved.type === "stdio") return { ...known, ...(await checkChild(walk, resolved)) };
       const more = await walkNetwork(walk, resolved, onMore);
       // The connection falls back too, if the same url serves the older transport.
       const isOlder =
