@@ -1,6 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
-import { createSecretRegistry } from "@wirescope/tool-server";
+import { type Clock, createSecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
+import { systemClock } from "@wirescope/tool-server/internal";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { configurationOf, connect, pollOptions, startTestGateway, textOf } from "./gateway.test.helper.js";
@@ -62,6 +63,22 @@ test("keeps the connections of unchanged servers, restarts changed ones, ends re
     removed: ["removed"],
     changed: ["changed"],
   });
+});
+
+test("opens an entry that could not be opened again at a reload that does not change it", async () => {
+  let isTrusted = false;
+  const assertTrusted = async (): Promise<void> => {
+    if (!isTrusted) throw new ToolServerError("NOT_TRUSTED", { problem: "It is denied.", advice: "" });
+  };
+  const entries = { all: { command: process.execPath, args: [everything, "stdio"] } };
+  const configurations = [configurationOf(entries, { assertTrusted })];
+  // The retry after 5 s never occurs.
+  const after: Clock["after"] = (delayMs, wake) => (delayMs === 5000 ? () => {} : systemClock.after(delayMs, wake));
+  const { gateway } = await startTestGateway({}, { configurations, clock: { ...systemClock, after } });
+  await expect.poll(() => gateway.servers()[0]?.failure?.code, pollOptions).toBe("NOT_TRUSTED");
+  isTrusted = true;
+  await gateway.reload(configurations);
+  await expect.poll(() => gateway.servers()[0]?.state, pollOptions).toBe("READY");
 });
 
 test("applies a changed variable or tool filter of an entry at a reload", async () => {

@@ -1,6 +1,6 @@
 import { type Clock, type Connection, type OpenedToolServer, ToolServerError } from "@wirescope/tool-server";
 import type { Entry } from "@wirescope/tool-server/config";
-import { createReporter, errorObjectOf, type Mutable, openEntry } from "@wirescope/tool-server/internal";
+import { backOffMs, createReporter, errorObjectOf, type Mutable, openEntry } from "@wirescope/tool-server/internal";
 import type { GatewayEvents } from "../events.js";
 
 /** Why a server failed last. */
@@ -25,7 +25,7 @@ export interface ServerConnection {
   /** Whether it has connected or failed at least once. */
   readonly isSettled: boolean;
   readonly isRetired: boolean;
-  /** Opens the entry once; if that failed, again after a pause, unless that is skipped. */
+  /** Opens the entry once. If that failed, it is opened again from time to time, and by this after a pause, unless that is skipped. */
   open(skipsPause?: boolean): Promise<OpenedToolServer>;
   /** The tools were listed, or could not be. Ignored while it is not connected. */
   toolsListed(failure?: unknown): void;
@@ -46,8 +46,10 @@ export interface ServerConnectionOptions {
   readonly onFailed: () => void;
 }
 
-/** Milliseconds until an entry that could not be opened is tried again. */
+/** Milliseconds until a client may try an entry again that could not be opened. */
 const openPauseMs = 2000;
+/** Until it is tried again without a client, in milliseconds; doubled up to the maximum. */
+const [retryMs, maxRetryMs] = [5000, 300_000];
 
 export function createServerConnection(options: ServerConnectionOptions): ServerConnection {
   const { entry, settings, clock, events, onReady, onFailed } = options;
@@ -55,6 +57,8 @@ export function createServerConnection(options: ServerConnectionOptions): Server
   /** The last attempt to open the entry, and whether it is in progress. */
   let opening: Promise<OpenedToolServer> | undefined;
   let isOpening = false;
+  let retries = 0;
+  let cancelRetry: (() => void) | undefined;
   let isClosed = false;
 
   const fail = (message: string, error: unknown): void => {
@@ -77,6 +81,7 @@ export function createServerConnection(options: ServerConnectionOptions): Server
 
   const onOpened = (opened: OpenedToolServer): OpenedToolServer => {
     isOpening = false;
+    cancelRetry?.();
     connection.current = opened.connection;
     connection.failure = undefined;
     if (connection.isRetired) return opened;
@@ -89,12 +94,26 @@ export function createServerConnection(options: ServerConnectionOptions): Server
     return opened;
   };
 
+  /** What the user has to fix may be fixed without notice to this process, such as a policy. */
+  const scheduleRetry = (): void => {
+    if (cancelRetry !== undefined) return;
+    retries += 1;
+    cancelRetry = clock.after(backOffMs(retries, retryMs, maxRetryMs), () => {
+      cancelRetry = undefined;
+      void connection.open(true).catch(() => {});
+    });
+  };
+
   const onNotOpened = (error: unknown): never => {
     isOpening = false;
     connection.isSettled = true;
     const reason = error instanceof Error ? error.message : String(error);
+    const isNew = connection.failure?.message !== reason;
     fail(reason, error);
-    if (!connection.isRetired) events.emit({ kind: "server-state", server, state: "TRANSIENT_FAILURE", reason });
+    if (!connection.isRetired) {
+      if (isNew) events.emit({ kind: "server-state", server, state: "TRANSIENT_FAILURE", reason });
+      scheduleRetry();
+    }
     throw error;
   };
 
@@ -128,6 +147,7 @@ export function createServerConnection(options: ServerConnectionOptions): Server
     },
     retire() {
       connection.isRetired = true;
+      cancelRetry?.();
     },
     async close() {
       connection.retire();

@@ -129,6 +129,8 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
           continue;
         }
         next.push({ ...old, filter });
+        // What prevented it from being opened may have been fixed.
+        if (old.server.connectionInfo() === undefined) void old.server.reconnect();
         if (old.filter !== filter) old.server.setFilter(given);
       }
     }
