@@ -1,6 +1,8 @@
-import { inputRequired, McpServer } from "@modelcontextprotocol/server";
+import type { Client } from "@modelcontextprotocol/client";
+import { completable, inputRequired, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { prefixedUri } from "./dispatch/prefixed-uri.js";
 import {
   configurationOf,
   connect,
@@ -237,8 +239,13 @@ test("closes draining servers with the gateway, and leaves neither object nor pr
   expect(isAlive(pid)).toBe(false);
 });
 
-describe("during a reload, a call that waits for the list of a server", () => {
-  /** Starts a gateway with a server that delays its list of tools, and two calls to it: one reads a page, the other looks up a tool. */
+const justRemoved = /"late" was just removed from the configuration, and was not called\.$/;
+
+describe.each([
+  ["reads a page meanwhile", true],
+  ["has no other call", false],
+])("during a reload, a call that waits for the list of a server that %s", (_, hasReading) => {
+  /** Starts a gateway with a server that delays its list of tools, and a call that looks up a tool there. */
   async function startLookup() {
     const [isListed, isRead] = [deferred(), deferred()];
     let reads = 0;
@@ -265,14 +272,15 @@ describe("during a reload, a call that waits for the list of a server", () => {
       { limits: slowLists },
     );
     const client = await connect(gateway, "legacy");
-    const reading = client.readResource({ uri: "late://page" });
-    await expect.poll(() => [reads, lists], pollOptions).toEqual([1, 1]);
+    const reading = hasReading ? client.readResource({ uri: "late://page" }) : undefined;
+    const expectedReads = hasReading ? 1 : 0;
+    await expect.poll(() => [reads, lists], pollOptions).toEqual([expectedReads, 1]);
     const calling = client.callTool(call("late__hello"));
     calling.catch(() => {});
-    await expect.poll(() => metricInFlight(gateway), pollOptions).toBe(2);
+    await expect.poll(() => metricInFlight(gateway), pollOptions).toBe(expectedReads + 1);
     const finishReading = async (): Promise<void> => {
       isRead.resolve();
-      expect(await reading).toMatchObject({ contents: [{ text: "read" }] });
+      if (hasReading) expect(await reading).toMatchObject({ contents: [{ text: "read" }] });
     };
     return { gateway, calling, isListed, finishReading };
   }
@@ -281,7 +289,7 @@ describe("during a reload, a call that waits for the list of a server", () => {
     const { gateway, calling, isListed, finishReading } = await startLookup();
     await gateway.gateway.reload([]);
     isListed.resolve();
-    await expect(calling).rejects.toThrow(/"late" was just removed .* Call again\./);
+    await expect(calling).rejects.toThrow(justRemoved);
     await finishReading();
   });
 
@@ -297,6 +305,54 @@ describe("during a reload, a call that waits for the list of a server", () => {
     isListed.resolve();
     expect(textOf(await calling)).toBe("new");
     await finishReading();
+  });
+});
+
+describe("during a reload, a request that waits for a server that never connects", () => {
+  const uri = "late://page";
+  const requests: readonly (readonly [string, (client: Client) => Promise<object>])[] = [
+    ["tools/call", (client) => client.callTool(call("late__hello"))],
+    ["prompts/get", (client) => client.getPrompt({ name: "late__greet", arguments: { who: "n" } })],
+    ["resources/read", (client) => client.readResource({ uri })],
+    ["resources/read that names the server", (client) => client.readResource({ uri: prefixedUri("late", uri) })],
+    [
+      "completion/complete",
+      (client) =>
+        client.complete({ ref: { type: "ref/prompt", name: "late__greet" }, argument: { name: "who", value: "n" } }),
+    ],
+  ];
+
+  async function startWaiting(request: (client: Client) => Promise<object>) {
+    const port = await serve(() => {});
+    const entry = { type: "http", url: `http://127.0.0.1:${port}/mcp` };
+    const gateway = await startTestGateway({ late: entry }, { limits: slowLists });
+    const waiting = request(await connect(gateway, "legacy"));
+    waiting.catch(() => {});
+    await expect.poll(() => metricInFlight(gateway), pollOptions).toBe(1);
+    return { gateway, waiting };
+  }
+
+  test.each(requests)("%s reaches the new server if the server is changed", async (_, request) => {
+    const { gateway, waiting } = await startWaiting(request);
+    const url = await serveModern(() => {
+      const server = new McpServer({ name: "new", version: "1" });
+      server.registerTool("hello", { inputSchema: z.object({}) }, () => ({ content: [{ type: "text", text: "new" }] }));
+      const argsSchema = z.object({ who: completable(z.string(), () => ["new"]) });
+      server.registerPrompt("greet", { argsSchema }, () => ({
+        messages: [{ role: "user", content: { type: "text", text: "new" } }],
+      }));
+      server.registerResource("page", uri, {}, () => ({ contents: [{ uri, text: "new" }] }));
+      return server;
+    });
+    await gateway.gateway.reload([configurationOf({ late: { type: "http", url } })]);
+    expect(JSON.stringify(await waiting)).toContain('"new"');
+  });
+
+  test.each(requests)("%s does not wait any longer if the server is removed", async (method, request) => {
+    const { gateway, waiting } = await startWaiting(request);
+    await gateway.gateway.reload([]);
+    const isLookup = method === "resources/read";
+    await expect(waiting).rejects.toThrow(isLookup ? /^No server lists the resource "late:\/\/page"\.$/ : justRemoved);
   });
 });
 

@@ -52,7 +52,9 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return refusal;
   };
 
-  const failed = (failure: unknown, { era, reason }: ClientCall): CallOutcome => {
+  /** Undefined if the call can be dispatched again, because a reload replaced its server before it was sent. */
+  const failed = (failure: unknown, { era, reason, aborted }: ClientCall): CallOutcome | undefined => {
+    if (failure instanceof ServerReplacedError && !aborted) return undefined;
     // The reason explains more than what failed because the call was cancelled.
     const cause = reason ?? failure;
     events.reportIfDefect(cause);
@@ -63,16 +65,17 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   const run = async (call: ClientCall): Promise<void> => {
     const handle = (): Promise<RpcObject> => observers.within(call, () => merged.handle(call));
-    let outcome: CallOutcome;
-    try {
-      outcome = { result: await handle() };
-    } catch (error) {
+    let outcome: CallOutcome | undefined;
+    while (outcome === undefined) {
       try {
-        const isReplaced = error instanceof ServerReplacedError && !call.wasSent;
-        const retried = isReplaced ? handle() : retry?.({ error, call, again: handle });
-        outcome = retried === undefined ? failed(error, call) : { result: await retried };
-      } catch (last) {
-        outcome = failed(last, call);
+        outcome = { result: await handle() };
+      } catch (error) {
+        try {
+          const retried = retry?.({ error, call, again: handle });
+          outcome = retried === undefined ? failed(error, call) : { result: await retried };
+        } catch (last) {
+          outcome = failed(last, call);
+        }
       }
     }
     const ending: CallEnding = {

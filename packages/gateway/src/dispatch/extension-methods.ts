@@ -82,6 +82,6 @@ async function findResource(
   const { uri } = params;
   if (typeof uri !== "string" || able.length === 0) return undefined;
   const route = await routes.find(uri).catch(() => undefined);
-  if (route === undefined || !able.includes(route.server)) return undefined;
+  if (route === undefined || !declaresExtensions(route.server)) return undefined;
   return { server: route.server, params: { ...params, uri: route.uri }, name: route.uri };
 }

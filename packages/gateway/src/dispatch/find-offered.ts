@@ -3,6 +3,7 @@ import type { ClientCall } from "../client-call.js";
 import { maxNameLength } from "../exposed-name.js";
 import { type Offered, type OfferedTool, offeredAs } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
+import { serverRemoved } from "../servers/server-calls.js";
 
 interface Kinds {
   readonly tools: OfferedTool;
@@ -37,24 +38,34 @@ export interface Found<Item> {
 
 /**
  * Finds the tool or prompt that is offered under a name. If it is not cached, the servers that could have it are queried. Rejects with
- * an RpcError if the name is unknown, or its server is not available, and if the call is cancelled.
+ * an RpcError if the name is unknown, or its server is not available; with a ToolServerError if a reload removes the server meanwhile,
+ * and if the call is cancelled.
  */
 export async function findOffered<Kind extends keyof Kinds>(
-  servers: readonly GatewayServer[],
+  servers: () => readonly GatewayServer[],
   kind: Kind,
   name: string,
   call: ClientCall,
 ): Promise<Found<Kinds[Kind]>> {
-  const found = findCached(servers, kind, name);
+  const all = servers();
+  const found = findCached(all, kind, name);
   if (found !== undefined) return found;
   // The name starts with the server's prefix, which is truncated if it is very long.
-  const candidates = servers.filter(({ prefix }) => name.startsWith(prefix.slice(0, maxNameLength / 2)));
+  const mayHave = ({ prefix }: GatewayServer): boolean => name.startsWith(prefix.slice(0, maxNameLength / 2));
+  const candidates = all.filter(mayHave);
+  const [first] = candidates;
   // A server that is not connected yet has no list.
   const { phases } = call;
-  phases?.begin("connecting", candidates[0]?.connectionInfo());
+  phases?.begin("connecting", first?.connectionInfo());
   const listed = Promise.all(candidates.map((server) => server[kind].get()));
-  await abortable(listed, call, candidates[0]?.name ?? "");
+  await abortable(listed, call, first?.name ?? "");
   phases?.end("connecting");
+  const current = servers();
+  if (current !== all) {
+    // A reload may have replaced them meanwhile.
+    if (first !== undefined && !current.some(mayHave)) throw serverRemoved(first.name);
+    return findOffered(servers, kind, name, call);
+  }
   const late = findCached(candidates, kind, name);
   if (late !== undefined) return late;
   const unavailable = candidates.find((server) => server[kind].cached === undefined)?.status();

@@ -81,9 +81,9 @@ export function createMergedServer({
   const callOptions = { offersSignIn, tasks };
   const common: Readonly<Record<string, Method>> = {
     "tools/list": onePage((call) => listTools(servers(), routes, call, offersSignIn)),
-    "tools/call": (call) => callTool(servers(), routes, call, callOptions),
+    "tools/call": (call) => callTool(servers, routes, call, callOptions),
     "prompts/list": onePage((call) => listPrompts(servers(), call)),
-    "prompts/get": (call) => getPrompt(servers(), routes, call),
+    "prompts/get": (call) => getPrompt(servers, routes, call),
     "resources/list": onePage(async (call) => ({
       resources: [...(await routes.list("resources", call)), statusResource],
     })),
@@ -93,7 +93,7 @@ export function createMergedServer({
     "resources/directory/read": (call) => readDirectory(routes, call),
     "skills/list": onePage(() => listSkills(servers(), routes)),
     "skills/get": (call) => getSkill(routes, call),
-    "completion/complete": (call) => complete(servers(), routes, call),
+    "completion/complete": (call) => complete(servers, routes, call),
   };
   const legacy: Readonly<Record<string, Method>> = {
     ping: async () => ({}),

@@ -14,7 +14,7 @@ export async function listPrompts(
 }
 
 export async function getPrompt(
-  servers: readonly GatewayServer[],
+  servers: () => readonly GatewayServer[],
   routes: ResourceRoutes,
   call: ClientCall,
 ): Promise<RpcObject> {
@@ -40,7 +40,7 @@ function withRewrittenLinks(result: RpcObject, server: GatewayServer, routes: Re
 
 /** Completes an argument of a prompt or a resource template. */
 export async function complete(
-  servers: readonly GatewayServer[],
+  servers: () => readonly GatewayServer[],
   routes: ResourceRoutes,
   call: ClientCall,
 ): Promise<RpcObject> {

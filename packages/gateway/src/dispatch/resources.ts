@@ -109,7 +109,7 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
     );
   };
 
-  return {
+  const routes: ResourceRoutes = {
     async find(text) {
       if (text.length > maxUriLength) {
         throw new RpcError(rpcCodes.invalidParams, `A URI can have at most ${maxUriLength} characters.`);
@@ -122,6 +122,8 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
       const known = all.some(isUnlisted) ? undefined : lookUp(text);
       if (known !== undefined) return { server: known, uri: text };
       await loadOwners(all);
+      // A reload may have replaced some of them meanwhile.
+      if (servers() !== all) return routes.find(text);
       const late = lookUp(text);
       if (late !== undefined) return { server: late, uri: text };
       const able = all.filter((server) => server.describe()?.capabilities.resources !== undefined);
@@ -146,6 +148,7 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
     list,
     uriFor: owners.uriFor,
   };
+  return routes;
 }
 
 /** Whether a server has resources, but its lists are not loaded yet. */

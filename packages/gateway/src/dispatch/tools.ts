@@ -34,18 +34,18 @@ function hasApp({ definition }: Offered): boolean {
 }
 
 export async function callTool(
-  servers: readonly GatewayServer[],
+  servers: () => readonly GatewayServer[],
   routes: ResourceRoutes,
   call: ClientCall,
   { offersSignIn, tasks }: { readonly offersSignIn: boolean; readonly tasks: Tasks },
 ): Promise<RpcObject> {
   const { name, arguments: args } = call.params;
   if (typeof name !== "string") throw new RpcError(rpcCodes.invalidParams, "tools/call requires a string `name`.");
-  const known = findCached(servers, "tools", name);
-  const signedIn = known === undefined && offersSignIn ? callSignInTool(servers, name, call) : undefined;
+  const all = servers();
+  const known = findCached(all, "tools", name);
+  const signedIn = known === undefined && offersSignIn ? callSignInTool(all, name, call) : undefined;
   if (signedIn !== undefined) return signedIn;
-  const { server, item } =
-    known ?? findForApp(servers, call, name) ?? (await findOffered(servers, "tools", name, call));
+  const { server, item } = known ?? findForApp(all, call, name) ?? (await findOffered(servers, "tools", name, call));
   const { paramHeaders, original } = item;
   call.setRoute(server.name, original);
   if (call.era === "modern" && call.headers !== undefined) assertParamHeaders(paramHeaders, args, call.headers);

@@ -19,6 +19,10 @@ test.for([
     const account = createAccounts(limits).create({ principal: "p", rateKey: "p" }, undefined);
     const options = { subject: "", account, capabilities: {}, logLevel: undefined, headers: undefined };
     const call = new StatelessCall({ id: 1, method: "tools/call" }, options);
+    // Without a call that was sent, the server would not wait for the others.
+    const sent = new StatelessCall({ id: 2, method: "tools/call" }, options);
+    calls.add(sent);
+    sent.wasSent = true;
     // Such as of an earlier attempt, before a sign-in.
     call.wasSent = true;
     calls.add(call);

@@ -21,9 +21,14 @@ export interface ServerCalls {
   /** Throws an RpcError if the server has reached a limit, and CONNECTION_CLOSED once it drains. */
   add(call: ClientCall): void;
   remove(call: ClientCall): void;
+  /** Why a call failed: `error`, unless a reload meanwhile replaced or removed the server, and the call was not sent. */
+  failureOf(call: ClientCall, error: unknown): unknown;
   /** Cancels calls during which the server has been silent for longer than `callIdleMs`, and those that have waited as long to be sent. */
   cancelOverdue(): void;
-  /** Accepts no more calls. After `drainMs`, calls in flight are cancelled. Resolves when all have ended, or right after that. */
+  /**
+   * Accepts no more calls. After `drainMs`, calls in flight are cancelled. Resolves when all have ended, or right after that; at once
+   * if none of them was sent, because they need not wait for a connection to this server.
+   */
   drain(why: DrainReason): Promise<void>;
 }
 
@@ -62,6 +67,8 @@ export function createServerCalls({ server, limits, clock, events }: ServerCalls
       all.delete(call);
       if (all.size === 0) onDrained();
     },
+    failureOf: (call, error) =>
+      drainReason === undefined || call.wasSent || call.aborted ? error : notCalled(server, drainReason),
     cancelOverdue() {
       const now = performance.now();
       for (const call of all) {
@@ -74,7 +81,7 @@ export function createServerCalls({ server, limits, clock, events }: ServerCalls
     },
     drain(why) {
       drainReason = why;
-      if (all.size === 0) return Promise.resolve();
+      if (!isAnySent(all)) return Promise.resolve();
       return new Promise((resolve) => {
         const stopTimer = clock.after(limits.drainMs, () => {
           for (const call of all) call.cancel(notDrained(server, call, why, limits.drainMs));
@@ -89,13 +96,26 @@ export function createServerCalls({ server, limits, clock, events }: ServerCalls
   };
 }
 
-/** A call was not accepted, because a reload had just replaced its server: it can be dispatched again, to the new one. */
+/** Whether a call was sent to the server, and may have arrived. */
+function isAnySent(calls: Iterable<ClientCall>): boolean {
+  for (const { wasSent } of calls) if (wasSent) return true;
+  return false;
+}
+
+/** A request was not sent, because a reload had just replaced its server: it can be sent to the new one. */
 export class ServerReplacedError extends ToolServerError {}
 
 function notCalled(server: string, why: DrainReason): ToolServerError {
-  const problem = `The server ${JSON.stringify(server)} was just ${why} in the configuration, and was not called.`;
-  const NotCalled = why === "changed" ? ServerReplacedError : ToolServerError;
-  return new NotCalled("CONNECTION_CLOSED", { problem, advice: "Call again." }, { details: { wasSent: false } });
+  if (why === "removed") return serverRemoved(server);
+  const problem = `The server ${JSON.stringify(server)} was just changed in the configuration, and was not called.`;
+  const options = { details: { wasSent: false } };
+  return new ServerReplacedError("CONNECTION_CLOSED", { problem, advice: "Call again." }, options);
+}
+
+/** The failure of a call that was not sent because a reload removed its server. */
+export function serverRemoved(server: string): ToolServerError {
+  const problem = `The server ${JSON.stringify(server)} was just removed from the configuration, and was not called.`;
+  return new ToolServerError("CONNECTION_CLOSED", { problem, advice: "" }, { details: { wasSent: false } });
 }
 
 function notDrained(

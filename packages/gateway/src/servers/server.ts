@@ -203,6 +203,8 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       try {
         const current = connection.current ?? (await abortable(connection.open(), call, name)).connection;
         return await forward(current, call, request, options.observers);
+      } catch (error) {
+        throw calls.failureOf(call, error);
       } finally {
         calls.remove(call);
       }

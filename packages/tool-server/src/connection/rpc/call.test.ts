@@ -33,9 +33,11 @@ test("settles a call once, and cancels everything that waits for its caller", ()
   expect([call.aborted, call.reason, call.isAbandoned]).toEqual([true, callEnded, false]);
 });
 
-test("allows one route for a call", () => {
+test("allows one route for a call that was sent", () => {
   const call = new Call({ id: 1, method: "tools/call" }, "modern");
+  call.setRoute("b", "tool");
   call.setRoute("a", "tool");
+  call.wasSent = true;
   call.setRoute("a", "tool");
   expect(() => call.setRoute("b", "tool")).toThrow("another route");
   expect(call.route).toEqual({ server: "a", name: "tool" });

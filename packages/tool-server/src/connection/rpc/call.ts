@@ -58,8 +58,9 @@ export class Call extends Canceller {
     return this.#route;
   }
 
-  /** Sets where it is forwarded to, once: a call that is dispatched again goes the same way. */
+  /** Sets where it is forwarded to. A call that was sent goes the same way if it is dispatched again. */
   setRoute(server: string, name: string | undefined): void {
+    if (!this.wasSent) this.#route = undefined;
     if (this.#route !== undefined && this.#route.server !== server) throw new TypeError("The call has another route.");
     this.#route ??= { server, name };
   }
