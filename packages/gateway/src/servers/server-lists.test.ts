@@ -10,10 +10,13 @@ let isFailing: boolean;
 let tools: object[];
 /** For each load, whether the tools could be listed. */
 let listed: boolean[];
+/** How often clients were notified of changed tools. */
+let changes: number;
+let now: number;
 let lists: ServerLists;
 
 const clock: Clock = {
-  now: () => 0,
+  now: () => now,
   after(delayMs, wake) {
     const timer = {
       delayMs,
@@ -40,14 +43,18 @@ const connection = {
 } as unknown as Connection;
 
 beforeEach(() => {
-  [timers, loads, isFailing, tools, listed] = [[], 0, true, [], []];
+  [timers, loads, isFailing, tools, listed, changes, now] = [[], 0, true, [], [], 0, 0];
   lists = createServerLists({
     server: "orders",
     limits: completeLimits(),
     clock,
     filter: undefined,
     isUnprefixed: false,
-    events: { emit: () => {} },
+    events: {
+      emit(event) {
+        if (event.kind === "list-changed" && event.list === "tools") changes += 1;
+      },
+    },
     open: async () => connection,
     onOmitted: () => {},
     onToolsListed: (failure) => void listed.push(failure === undefined),
@@ -100,3 +107,34 @@ test("starts no timer if the list fails after the server was closed", async () =
   await loading;
   expect(delays()).toEqual([]);
 });
+
+test("lists tools again when reports of changes may have been lost, but not often, and notifies clients only of changes", async () => {
+  isFailing = false;
+  tools = [{ name: "search", inputSchema: { type: "object" } }];
+  await lists.tools.get();
+  expect([loads, changes]).toEqual([1, 1]);
+  for (let round = 0; round < 3; round += 1) {
+    lists.recheck();
+    await lists.tools.get();
+  }
+  expect([loads, changes, delays()]).toEqual([2, 1, [30_000]]);
+  tools = [];
+  now += 30_000;
+  timers[0]?.wake();
+  await lists.tools.get();
+  expect([loads, changes, delays()]).toEqual([3, 2, []]);
+});
+
+test.each(["clear", "close"] as const)(
+  "does not list tools after %s because reports of changes were lost before",
+  async (method) => {
+    isFailing = false;
+    for (let round = 0; round < 2; round += 1) {
+      lists.recheck();
+      await lists.tools.get();
+    }
+    expect([loads, delays()]).toEqual([1, [30_000]]);
+    lists[method]();
+    expect(delays()).toEqual([]);
+  },
+);

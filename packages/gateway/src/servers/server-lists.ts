@@ -31,6 +31,8 @@ export interface ServerLists {
   refresh(kind: ListKind): void;
   /** The server is connected: loads all lists, so that the first client need not wait. */
   reload(): void;
+  /** Reports of changes may have been lost: loads all lists again, but not more often than those of a server that reports none. */
+  recheck(): void;
   clear(): void;
   /** Leaves no timer behind. */
   close(): void;
@@ -67,6 +69,8 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
   let cancelRetry = (): void => {};
   let failures = 0;
   let isClosed = false;
+  let cancelRecheck = (): void => {};
+  let recheckedAt = Number.NEGATIVE_INFINITY;
 
   const onToolsFailed = (failure: unknown): void => {
     options.onToolsListed(failure);
@@ -154,6 +158,16 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
   const skills = listOf("skills", (skill) => (typeof skill.uri === "string" ? skill : undefined));
   const lists = { tools, prompts, resources, templates, skills };
 
+  const reload = (): void => {
+    cancelRecheck();
+    for (const list of Object.values(lists)) list.invalidate();
+    for (const list of Object.values(lists)) void list.get();
+  };
+  const recheckNow = (): void => {
+    recheckedAt = clock.now();
+    reload();
+  };
+
   return {
     ...lists,
     idlePatterns: () => idlePatterns,
@@ -168,17 +182,23 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
       lists[kind].invalidate();
       onChanged(kind);
     },
-    reload() {
-      for (const list of Object.values(lists)) list.invalidate();
-      for (const list of Object.values(lists)) void list.get();
+    reload,
+    recheck() {
+      if (isClosed) return;
+      cancelRecheck();
+      const waitMs = recheckedAt + unwatchedTtlMs - clock.now();
+      if (waitMs <= 0) recheckNow();
+      else cancelRecheck = clock.after(waitMs, recheckNow);
     },
     clear() {
       endRetry();
+      cancelRecheck();
       for (const list of Object.values(lists)) list.clear();
     },
     close() {
       isClosed = true;
       endRetry();
+      cancelRecheck();
     },
   };
 }

@@ -70,7 +70,7 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
   notify(method: string, params: RpcObject, capabilities: RpcObject | undefined): void;
   /** Cancels calls during which the server has been silent for too long, and those that have waited too long to be sent. */
   cancelOverdue(): void;
-  /** Connects at once if it is not connected, and lists its tools if they are not. Resolves after the attempt, even if it failed. */
+  /** Connects at once if it is not connected, else loads its lists again. Resolves after the attempt, even if it failed. */
   reconnect(): Promise<void>;
   /** To sign in and out by OAuth; undefined if the entry has its own credential. */
   oauth(): Promise<OAuthSession | undefined>;
@@ -131,6 +131,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       era: options.era,
       onRequest: ({ method, params }, origin) => forwardServerRequest(name, { method, params, origin }, calls.all),
       onNotification: ({ method, params }, origin) => onNotification(method, params ?? {}, origin),
+      onStreamReopened: () => lists.recheck(),
     },
   };
   const connection = createServerConnection({
@@ -233,7 +234,8 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     async reconnect() {
       const opened = connection.current ?? (await connection.open(true).catch(() => undefined))?.connection;
       if (opened === undefined) return;
-      if (opened.state !== "READY") await opened.connect().catch(() => {});
+      if (opened.state === "READY") lists.reload();
+      else await opened.connect().catch(() => {});
       if (opened.state === "READY") await lists.tools.get();
     },
     status() {

@@ -23,6 +23,8 @@ export interface ClientSettings {
   readonly onRequest?: ((request: RpcRequest, origin: MessageOrigin) => Promise<Result>) | undefined;
   /** Called with each server notification, before the client handles it. */
   readonly onNotification?: ((notification: RpcNotification, origin: MessageOrigin) => void) | undefined;
+  /** Called when the stream of notifications is open again after it was not: some may have been lost, such as those of changed lists. */
+  readonly onStreamReopened?: (() => void) | undefined;
 }
 
 /** The origin of a message from a server. */

@@ -4,6 +4,7 @@ import type { Clock } from "../clock.js";
 import type { ToolServerError } from "../errors.js";
 import { ownFailure } from "./call-failure.js";
 import type { ChangedList, Connection } from "./connection.js";
+import { isFinalRefusal } from "./rpc/json-rpc.js";
 
 type Lists = Pick<Connection, "listTools" | "listResources" | "listResourceTemplates" | "listPrompts">;
 
@@ -56,17 +57,25 @@ export function listChangeHandlers(onChanged: (list: ChangedList) => void): NonN
   return { tools: handler("tools"), resources: handler("resources"), prompts: handler("prompts") };
 }
 
+/** The notifications of changed lists, in both eras. */
+export const listChangedMethods = [
+  "notifications/tools/list_changed",
+  "notifications/prompts/list_changed",
+  "notifications/resources/list_changed",
+] as const;
+
 const resubscribe = { firstMs: 1000, maxMs: 60_000 };
 
 /**
  * In the newer era changes arrive on a subscription, which the SDK does not reopen when it breaks. This does, with increasing
- * delays, unless the server rejects it. `onUnreachable` is called if the server is no longer reachable. Returns a function that
- * stops it.
+ * delays, unless the server does not support it. `onReopened` is called when it is open again, and `onUnreachable` if the server is no
+ * longer reachable. Returns a function that stops it.
  */
 export function watchSubscription(
   client: Client,
   clock: Clock,
   isOver: () => boolean,
+  onReopened: () => void,
   onUnreachable: (failure: ToolServerError) => void,
 ): () => void {
   const filter = client.autoOpenedSubscription?.honoredFilter ?? filterOf(client);
@@ -74,16 +83,20 @@ export function watchSubscription(
   let cancelTimer = (): void => {};
   const openLater = (): void => {
     if (isOver() || filter === undefined) return;
-    cancelTimer = clock.after(backOff.ended(), () => void client.listen(filter).then(watch, retry));
+    cancelTimer = clock.after(backOff.ended(), () => void client.listen(filter).then(rewatch, retry));
   };
-  const watch = (subscription: NonNullable<Client["autoOpenedSubscription"]>): void => {
+  const watch = (subscription: Subscription): void => {
     backOff.opened();
     void subscription.closed.then((how) => {
       if (how !== "local") openLater();
     });
   };
+  const rewatch = (subscription: Subscription): void => {
+    watch(subscription);
+    if (!isOver()) onReopened();
+  };
   const retry = (error: unknown): void => {
-    if (ProtocolError.isInstance(error)) return;
+    if (ProtocolError.isInstance(error) && isFinalRefusal(error.code)) return;
     const failure = ownFailure(error);
     if (failure?.code === "SERVER_UNREACHABLE") onUnreachable(failure);
     else openLater();
@@ -93,6 +106,7 @@ export function watchSubscription(
   return () => cancelTimer();
 }
 
+type Subscription = NonNullable<Client["autoOpenedSubscription"]>;
 type Filter = Parameters<Client["listen"]>[0];
 
 /** The list changes that a server of the newer era announces; undefined if there are none. */

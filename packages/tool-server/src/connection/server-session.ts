@@ -9,7 +9,7 @@ import { callFailure, slowHandshake } from "./call-failure.js";
 import type { ClientSettings, MessageOrigin, ServerDescription } from "./client-settings.js";
 import type { ChangedList, ForwardedRequest } from "./connection.js";
 import { afterIdleTimeout } from "./idle-timeout.js";
-import { listChangeHandlers, watchSubscription } from "./lists.js";
+import { listChangedMethods, listChangeHandlers, watchSubscription } from "./lists.js";
 import { connectClient, type EraMemory, probeTimeoutMs } from "./negotiate-era.js";
 import type { Call } from "./rpc/call.js";
 import { metaOf, type RequestId, type RpcObject } from "./rpc/json-rpc.js";
@@ -101,6 +101,12 @@ export async function openSession(options: SessionOptions): Promise<ServerSessio
     if (session !== undefined && !isOver) options.onLost(session, failure);
   };
   transport.ondraining = lose;
+  const onStreamReopened = (): void => {
+    // The client also drops the lists that it has cached.
+    for (const method of listChangedMethods) peer.clientTransport.onmessage?.({ jsonrpc: "2.0", method });
+    settings.onStreamReopened?.();
+  };
+  transport.onstreamreopened = onStreamReopened;
   const times = handshakeTimes(options);
   const client = new Client(settings.info ?? defaultClientInfo, {
     capabilities: capabilitiesOf(settings),
@@ -130,7 +136,7 @@ export async function openSession(options: SessionOptions): Promise<ServerSessio
   }
   setState("READY");
 
-  const stopWatching = watchSubscription(client, clock, () => isOver, lose);
+  const stopWatching = watchSubscription(client, clock, () => isOver, onStreamReopened, lose);
   let inFlight = 0;
   let retirement: string | undefined;
   const close = async (reason: string): Promise<void> => {

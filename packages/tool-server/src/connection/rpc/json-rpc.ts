@@ -92,6 +92,17 @@ export const rpcCodes = {
   versionUnsupported: -32_022,
 } as const;
 
+const finalCodes: ReadonlySet<unknown> = new Set([
+  rpcCodes.methodNotFound,
+  rpcCodes.invalidParams,
+  rpcCodes.resourceNotFound,
+]);
+
+/** Whether a server that refuses a subscription with this code would refuse it again later, unlike one that has reached a limit. */
+export function isFinalRefusal(code: unknown): boolean {
+  return finalCodes.has(code);
+}
+
 /** A JSON-RPC error: one that a server responded with, or one for a client, whose message contains no secret. */
 export class RpcError extends Error {
   override readonly name = "RpcError";

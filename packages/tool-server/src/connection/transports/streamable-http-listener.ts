@@ -16,6 +16,8 @@ import { eventStream, type HttpSession, mediaTypeOf, requestEvents } from "./str
 const maxFailures = 5;
 
 export interface Listener {
+  /** The stream is open, but not at the first attempt: messages may have been lost before. */
+  readonly onReopened: () => void;
   /** A failure that ends the stream for good: the server is gone, or does not know the session. */
   readonly onLost: (failure: ToolServerError) => void;
   /** Another failure, which does not end the session. */
@@ -30,13 +32,19 @@ export interface Listener {
 export async function listenToServer(session: HttpSession, listener: Listener): Promise<void> {
   const { context } = session;
   const { clock, info, report } = context;
-  const { signal, onLost, onFailure } = listener;
+  const { signal, onReopened, onLost, onFailure } = listener;
   const backOff = createBackOff(streamBackOff, clock);
   const state: ListenerState = { hasOpened: false, lastEventId: undefined, retryMs: undefined };
   let failures = 0;
+  let isFirst = true;
+  const onOpened = (): void => {
+    backOff.opened();
+    if (!isFirst) onReopened();
+  };
   try {
     for (;;) {
-      const failure = await readStream(session, state, signal, backOff.opened);
+      const failure = await readStream(session, state, signal, onOpened);
+      isFirst = false;
       signal.throwIfAborted();
       if (failure === "none") {
         report(info, "info", "The server offers no event stream of its own; it sends messages only in responses.");

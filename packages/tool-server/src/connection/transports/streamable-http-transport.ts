@@ -137,7 +137,9 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       report(info, "warning", `The event stream of the server failed: ${failure.message}`);
       transport.onerror?.(failure);
     };
-    void listenToServer(session, { signal: post.signal, onLost: drain, onFailure }).then(() => posts.end(post));
+    const onReopened = (): void => transport.onstreamreopened?.();
+    const listener = { signal: post.signal, onReopened, onLost: drain, onFailure };
+    void listenToServer(session, listener).then(() => posts.end(post));
   };
 
   /** Reads a response: synchronously if it was received completely, as nearly always; else when the returned promise resolves. */

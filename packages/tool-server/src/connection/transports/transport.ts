@@ -24,7 +24,8 @@ export type ToolSendOptions = Omit<TransportSendOptions, "requestSignal"> & Send
  *
  * `onclose` is called exactly once. `onerror` reports what concerns no single request, and is never fatal. `ondraining` is called at most
  * once, before `onclose`: what the server sends outside of requests no longer arrives. Requests in flight may still get their responses;
- * after the last, it closes with this failure if nobody has closed it.
+ * after the last, it closes with this failure if nobody has closed it. `onstreamreopened` is called each time that the stream of what the
+ * server sends outside of requests is open again after it was not: some messages may have been lost.
  */
 export interface ToolTransport extends Omit<Transport, keyof MessageTransport>, MessageTransport {
   readonly kind: TransportKind;
@@ -35,6 +36,7 @@ export interface ToolTransport extends Omit<Transport, keyof MessageTransport>, 
   send(message: RpcMessage, options?: ToolSendOptions): Promise<void>;
   onmessage?: ((message: RpcMessage, extra?: ToolMessageExtra) => void) | undefined;
   ondraining?: ((failure: ToolServerError) => void) | undefined;
+  onstreamreopened?: (() => void) | undefined;
 }
 
 /** The dependencies of every transport. */
