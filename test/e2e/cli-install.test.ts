@@ -35,8 +35,9 @@ test("writes an entry that starts the gateway with the tools of the approved ser
   // In another folder, as an editor does.
   await client.connect(new StdioClientTransport({ command, args, env, cwd: folder, stderr: "ignore" }));
   try {
-    const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toContain("everything__echo");
+    const names = async () =>
+      (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name);
+    await expect.poll(names).toContain("everything__echo");
     const result = await client.callTool({ name: "everything__echo", arguments: { message: "hello" } });
     expect(JSON.stringify(result.content)).toContain("hello");
   } finally {

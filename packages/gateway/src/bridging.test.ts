@@ -9,6 +9,7 @@ import {
   connectOld,
   pollOptions,
   post,
+  slowLists,
   startTestGateway,
   type TestGateway,
   textOf,
@@ -158,7 +159,8 @@ const lateAsking = `
 `;
 
 describe("a connection that all calls share", () => {
-  const start = () => startTestGateway({ all: { command: process.execPath, args: [everything, "stdio"] } });
+  const start = () =>
+    startTestGateway({ all: { command: process.execPath, args: [everything, "stdio"] } }, { limits: slowLists });
   const long = { name: "all__trigger-long-running-operation", arguments: { duration: 20, steps: 2 } };
   const asking = { name: "all__trigger-elicitation-request", arguments: {} };
   const decline = (client: Client): void =>
@@ -193,7 +195,8 @@ describe("a connection that all calls share", () => {
   });
 
   test("does not cancel a request when one of the calls that it could belong to ends", async () => {
-    const gateway = await startTestGateway({ late: { command: process.execPath, args: ["-e", lateAsking] } });
+    const late = { command: process.execPath, args: ["-e", lateAsking] };
+    const gateway = await startTestGateway({ late }, { limits: slowLists });
     let quick: Promise<unknown> | undefined;
     const client = await connect(gateway, "legacy", eliciting, (self) =>
       self.setRequestHandler("elicitation/create", async () => {

@@ -7,6 +7,7 @@ import {
   configurationOf,
   connect,
   pollOptions,
+  slowLists,
   startTestGateway,
   type TestGateway,
   textOf,
@@ -14,8 +15,6 @@ import {
 import { pipes, serveHolding } from "./holding-servers.test.helper.js";
 import { modernListener, serve, serveModern } from "./tool-servers.test.helper.js";
 
-/** Waits for the list of a new server, however busy the machine is. */
-const slowLists = { listMs: pollOptions.timeout };
 const call = (name: string) => ({ name, arguments: {} });
 const form = { type: "object" as const, properties: {} };
 const eliciting = { capabilities: { elicitation: { form: {} } } };

@@ -47,6 +47,9 @@ export async function startTestGateway(entries: object, options: Partial<Gateway
 /** Poll options that are long enough for a busy machine. */
 export const pollOptions = { timeout: 60_000, interval: 10 };
 
+/** Limits with which a client waits for the list of a server that starts, however busy the machine is. */
+export const slowLists: { readonly listMs: number } = { listMs: pollOptions.timeout };
+
 export type Mode = "modern" | "legacy";
 
 /** A client of SDK 2.x, until the test ends. */

@@ -5,7 +5,15 @@ import {
   ListRootsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, test } from "vitest";
-import { connect, connectOld, pollOptions, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
+import {
+  connect,
+  connectOld,
+  pollOptions,
+  slowLists,
+  startTestGateway,
+  type TestGateway,
+  textOf,
+} from "./gateway.test.helper.js";
 import { everything, startEverything } from "./tool-servers.test.helper.js";
 
 const entries = {
@@ -44,7 +52,7 @@ const clients: Readonly<Record<string, (gateway: TestGateway) => Promise<Client>
 
 describe.each(["stdio", "http", "sse"] as const)("the reference server over %s", (way) => {
   test("serves every kind of client through the gateway", async () => {
-    const gateway = await startTestGateway({ all: await entries[way]() });
+    const gateway = await startTestGateway({ all: await entries[way]() }, { limits: slowLists });
     for (const [kind, open] of Object.entries(clients)) {
       const client = await open(gateway);
       const call = async (name: string, args: Record<string, unknown> = {}) =>

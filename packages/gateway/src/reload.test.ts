@@ -4,7 +4,7 @@ import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { systemClock } from "@wirescope/tool-server/internal";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import { configurationOf, connect, pollOptions, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { configurationOf, connect, pollOptions, slowLists, startTestGateway, textOf } from "./gateway.test.helper.js";
 import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 import { request, serveTasks, subscribe } from "./task-servers.test.helper.js";
 import { everything, makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
@@ -85,7 +85,7 @@ test("applies a changed variable or tool filter of an entry at a reload", async 
   const reference = `\${MARK}`;
   const entries = { all: { command: process.execPath, args: [everything, "stdio"], env: { MARK: reference } } };
   const configured = (MARK: string) => configurationOf(entries, { variables: { PATH: process.env.PATH, MARK } });
-  const gateway = await startTestGateway({}, { configurations: [configured("first")] });
+  const gateway = await startTestGateway({}, { configurations: [configured("first")], limits: slowLists });
   const changedBy = async (...args: Parameters<typeof gateway.gateway.reload>): Promise<readonly string[]> => {
     await gateway.gateway.reload(...args);
     const event = gateway.events.findLast(({ kind }) => kind === "reloaded");
