@@ -88,7 +88,7 @@ test("(21) signs in on another device with a code, and uses the same registratio
   expect((await world.run(call)).code).toBe(0);
   await world.run(["login", "notes", "--trust"], { person: browsingPerson() });
   expect(world.authorization.count("/reg")).toBe(1);
-}, 30_000);
+});
 
 test("reports a denied sign-in, after which nobody is signed in", async () => {
   const world = await createLoginWorld();

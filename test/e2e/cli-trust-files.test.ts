@@ -52,23 +52,19 @@ test("[TS-D-TRUST-1] a package that a repository adds after the approval of npx 
   expect((await run(["trust", "tickets", "--yes"])).code).toBe(0);
   installHostilePackage("acme-tickets");
   await expectRefused("tickets", /changed since approval/);
-}, 60_000);
+});
 
 test.each([
   ["server.js", "node", ["./server"]],
   ["server.js", "node", ["${HOST_PLUGIN_ROOT}/server"]],
   ["index.js", "node", ["."]],
-])(
-  "[TS-D-TRUST-1] %s that changes after the approval of %s %j does not run",
-  async (file, command, args) => {
-    user.configure({ own: { command, args } });
-    write(file, "process.exit(0);");
-    expect((await run(["trust", "own", "--yes"])).code).toBe(0);
-    write(file, `require("node:fs").writeFileSync(${JSON.stringify(mark)}, "");`);
-    await expectRefused("own", /changed since approval/);
-  },
-  60_000,
-);
+])("[TS-D-TRUST-1] %s that changes after the approval of %s %j does not run", async (file, command, args) => {
+  user.configure({ own: { command, args } });
+  write(file, "process.exit(0);");
+  expect((await run(["trust", "own", "--yes"])).code).toBe(0);
+  write(file, `require("node:fs").writeFileSync(${JSON.stringify(mark)}, "");`);
+  await expectRefused("own", /changed since approval/);
+});
 
 test("[TS-D-TRUST-7] a rule of a policy for npx does not run the package that a repository contains", async () => {
   user.configure({ tickets: { command: "npx", args: ["-y", "@acme/server"] } });
@@ -77,4 +73,4 @@ test("[TS-D-TRUST-7] a rule of a policy for npx does not run the package that a 
   expect((await run(["trust"], env)).stdout).toMatch(/trusted +allowed by the policy/);
   installHostilePackage("server");
   await expectRefused("tickets", /files of the project decide what it runs[\s\S]*pending approval/, env);
-}, 60_000);
+});

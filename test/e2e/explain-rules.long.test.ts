@@ -235,5 +235,4 @@ test.skipIf(!canShape)(
       /^\d connections? ha(s|ve) a long round trip\.$/,
     );
   },
-  60_000,
 );

@@ -71,7 +71,6 @@ test.skipIf(!hasOpenssl)(
     expect(await endOf(recorder)).toMatchObject({ code: 0, stdout: expect.stringContaining("Recorded") });
     expect((await run("diff")).stdout).toMatch(/^channel +4 .* TRANSIENT_FAILURE +READY$/m);
   },
-  90_000,
 );
 
 /** A port that nothing listens on. */

@@ -177,4 +177,4 @@ test("does not pile up pongs for a WebSocket server that sends pings and does no
   const heard = new Promise((resolve) => peer?.once("message", (text) => resolve(JSON.parse(String(text)))));
   await transport.send(message);
   expect(await heard).toEqual(message);
-}, 60_000);
+});
