@@ -154,7 +154,7 @@ describe("a server that is silent during a call", () => {
   test.each(["legacy", "modern"] as const)("cancels the call, and sends the reason to the client (%s)", async (era) => {
     aborted = false;
     const url = await (era === "legacy" ? serveLegacy : serveModern)(makeSilent);
-    const gateway = await startTestGateway({ quiet: { type: "http", url } }, { limits: { callIdleMs: 100 } });
+    const gateway = await startTestGateway({ quiet: { type: "http", url } }, { limits: { callIdleMs: 2000 } });
     const client = await connect(gateway, "modern");
     await expect(client.callTool({ name: "quiet__hang", arguments: {} })).rejects.toThrow(
       /neither responded to tools\/call/,

@@ -223,7 +223,7 @@ test("closes the session that has been idle longest at the session limit, and no
 });
 
 test("closes an idle session, and none in use", async () => {
-  const gateway = await startTestGateway({}, { limits: { sessionIdleMs: 300 } });
+  const gateway = await startTestGateway({}, { limits: { sessionIdleMs: 3000 } });
   const [used, left] = [await begin(gateway, "used"), await begin(gateway, "left")];
   const ping = (session: Record<string, string>) => post(gateway, { jsonrpc: "2.0", id: 3, method: "ping" }, session);
   const isClosed = () => gateway.events.some((event) => event.kind === "session-closed" && event.client === "left 1");
@@ -238,7 +238,7 @@ test("closes an idle session, and none in use", async () => {
 });
 
 test("does not treat sessions as idle whose requests have arrived, even if this process was busy for longer than the idle time", async () => {
-  const gateway = await startTestGateway({}, { limits: { sessionIdleMs: 2000 } });
+  const gateway = await startTestGateway({}, { limits: { sessionIdleMs: 6000 } });
   const { hostname, port } = new URL(gateway.url);
   // More than start in one turn of the event loop.
   const clients = await Promise.all(
@@ -268,7 +268,7 @@ test("does not treat sessions as idle whose requests have arrived, even if this 
   await expect.poll(() => statuses().length, pollOptions).toBe(40);
   for (const { ping } of clients) ping();
   // The whole event loop is blocked, so the requests wait in the kernel.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2100);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6100);
   await expect.poll(() => statuses().length, pollOptions).toBe(80);
   expect(new Set(statuses())).toEqual(new Set(["200"]));
 });
