@@ -94,7 +94,7 @@ describe("a process", () => {
 
   test("reports a process that logs to standard output, with the first line", async () => {
     const explained = await explainEntry(node("setInterval(() => console.log('Server listening on 3000'), 50)"), {
-      responseMs: 1500,
+      responseMs: 6000,
     });
     expect(firstOf(explained)).toMatchObject({ code: "child-logs-to-stdout" });
     expect(firstOf(explained).evidence[0]).toContain("Server listening on 3000");
@@ -102,7 +102,7 @@ describe("a process", () => {
   });
 
   test("reports a process that never responds", async () => {
-    const explained = await explainEntry(node("setInterval(() => {}, 1000)"), { responseMs: 1500 });
+    const explained = await explainEntry(node("setInterval(() => {}, 1000)"), { responseMs: 6000 });
     expect(firstOf(explained)).toMatchObject({ code: "child-silent", fix: { position: { line: 4 } } });
   });
 

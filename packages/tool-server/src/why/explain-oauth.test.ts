@@ -315,7 +315,7 @@ describe("an authorization server", () => {
 
   test("does not wait long for an authorization server that does not respond", async () => {
     const world = await createOAuthWorld(["metadata-silent"]);
-    const explained = await explainWorld(world, { responseMs: 400 });
+    const explained = await explainWorld(world, { responseMs: 3000 });
     expect(firstOf(explained).code).toBe("metadata-unreachable");
   });
 

@@ -192,7 +192,7 @@ describe("another url or type", () => {
     const server = await startHostileServer((request, response) => {
       if (request.url === "/api") response.writeHead(404).end();
     });
-    const explained = await explainEntry(http(new URL("/api", server.url)), { responseMs: 500 });
+    const explained = await explainEntry(http(new URL("/api", server.url)), { responseMs: 1500 });
     expect(firstOf(explained).code).toBe("not-found");
     expect(new Set(server.requests.map(({ url }) => url)).size).toBeLessThanOrEqual(3);
   });
@@ -210,7 +210,7 @@ describe("another url or type", () => {
 
 test("ends a walk that times out, and says so", async () => {
   const server = await startToolServer((_, response) => hold(response));
-  const explained = await explainEntry(http(server.url), { totalMs: 500 });
+  const explained = await explainEntry(http(server.url), { totalMs: 3000 });
   expect(explained.isWell).toBe(false);
   expect(codesOf(explained)).toEqual(["no-response"]);
 });
