@@ -50,14 +50,16 @@ interface Load {
   rounds: number;
   /** How often the client had to start a new session. */
   sessions: number;
-  /** Failures other than the end of the gateway or of a session. */
+  /** Failures other than the end of the gateway or of a session, and calls before a server has connected. */
   readonly failures: string[];
 }
 
 /** Calls a tool of each server repeatedly, as an agent does: it starts a new session only if its own is gone. */
 function load(connect: (url: URL) => Promise<TestClient>, url: URL, isDone: () => boolean): Load & { ended: unknown } {
   const load: Load = { rounds: 0, sessions: 0, failures: [] };
-  const isGone = (error: unknown): boolean => /fetch failed|terminated|socket|closed|ECONN/i.test(wordsOf(error));
+  // The gateway that ended, or the next one before its servers have connected.
+  const isTemporary = (error: unknown): boolean =>
+    /fetch failed|terminated|socket|closed|ECONN|has not connected yet|did not list/i.test(wordsOf(error));
   const work = async (): Promise<void> => {
     let client: TestClient | undefined;
     while (!isDone()) {
@@ -78,7 +80,7 @@ function load(connect: (url: URL) => Promise<TestClient>, url: URL, isDone: () =
         if (isForgotten) {
           await client?.close().catch(() => {});
           client = undefined;
-        } else if (isGone(error)) await new Promise((resolve) => setTimeout(resolve, 20));
+        } else if (isTemporary(error)) await new Promise((resolve) => setTimeout(resolve, 20));
         else load.failures.push(wordsOf(error));
       }
     }
