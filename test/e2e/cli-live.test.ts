@@ -28,7 +28,7 @@ test("watch prints a line for a change, and ends when the channels of the filter
   const waiting = startCommand(["watch", ...options, "--json", "--filter", "api", "--until", "READY", "--for", "60s"]);
   api.setState("READY");
   expect(await waiting.ended).toBe(0);
-  const late = await runCommand(["watch", ...options, "--until", "READY", "--for", "300ms"]);
+  const late = await runCommand(["watch", ...options, "--until", "READY", "--for", "5s"]);
   expect(late.code).toBe(1);
   expect(late.stderr).toContain("Not READY: channel 2 db (IDLE).");
 });
