@@ -1,10 +1,9 @@
-import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Channel, connectChannelz, type Server } from "@wirescope/channelz";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { freePort } from "../free-port.test.helper.js";
 import { root } from "./npm-start.test.helper.js";
 import { endOf, type RunningProcess, startProcess, untilPrinted } from "./running-process.test.helper.js";
 
@@ -23,16 +22,6 @@ function start(env: Record<string, string>, ...args: string[]): RunningProcess {
     cwd: root,
     env: { ...process.env, NODE_OPTIONS: "", ...env },
   });
-}
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 test("shows everything that an unmodified process serves and calls", async () => {

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { createRegistry, listenChannelz } from "@wirescope/channelz";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { freePort } from "../free-port.test.helper.js";
 import { program, runCommand, startCommand } from "./command.test.helper.js";
 import { untilPrinted } from "./running-process.test.helper.js";
 import { hasTerminals } from "./terminal.test.helper.js";
@@ -34,12 +35,10 @@ test("watch prints a line for a change, and ends when the channels of the filter
 });
 
 test("watch reports a target that does not respond, and sees it when it responds again", async () => {
-  const first = await listenChannelz(registry);
-  const [, port = ""] = first.address.split(":");
-  await first.close();
-  const watching = startCommand(["watch", "--target", first.address, "--interval", "50ms", "--json"]);
+  const port = await freePort();
+  const watching = startCommand(["watch", "--target", `127.0.0.1:${port}`, "--interval", "50ms", "--json"]);
   await expect.poll(() => watching.stderr).toContain("127.0.0.1");
-  const again = await listenChannelz(registry, { port: Number(port) });
+  const again = await listenChannelz(registry, { port });
   onTestFinished(() => again.close());
   await untilPrinted(watching, /"kind":"target".*responds again/);
   watching.process.kill("SIGTERM");

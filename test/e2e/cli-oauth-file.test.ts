@@ -1,25 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { openToolServers, trustAll } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
+import { freePort } from "../free-port.test.helper.js";
 import { startGateway } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const machine = { grant_types: ["client_credentials"], redirect_uris: [], response_types: [] };
 const call = ["call", "notes", "read", "--trust"];
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 /** Writes the user's file, and returns its path. */
 function keep(world: LoginWorld, content: unknown, mode = 0o600): string {

@@ -8,7 +8,8 @@ import { runCommand } from "./command.test.helper.js";
 const folder = mkdtempSync(join(tmpdir(), "wirescope-targets-"));
 const held: unknown[] = [];
 const listeners: ChannelzListener[] = [];
-let dead = "";
+/** Nothing listens there. */
+const dead = "127.0.0.1:1";
 let targets: string[] = [];
 
 beforeAll(async () => {
@@ -21,9 +22,6 @@ beforeAll(async () => {
     held.push(channel, registry.addServer({ name }));
     listeners.push(await listenChannelz(registry));
   }
-  const closed = await listenChannelz(createRegistry());
-  dead = closed.address;
-  await closed.close();
   const [orders, billing] = listeners.map(({ address }) => address);
   targets = ["--target", `orders=${orders}`, "--target", `billing=${billing}`];
   writeFileSync(join(folder, "targets"), `orders=${orders}\nbilling=${billing}\ndead=${dead} # closed\n`);

@@ -6,7 +6,6 @@ import { randomUUID } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import {
   type NodeIncomingMessageLike,
   NodeStreamableHTTPServerTransport,
@@ -29,7 +28,7 @@ export interface FaultServerSettings {
   readonly log: string;
   /** A string in its arguments, by which its processes are found. */
   readonly mark: string;
-  /** Default: a free port. */
+  /** Not for stdio. */
   readonly port?: number | undefined;
   /** Uses TLS, and requires a client certificate signed by this CA. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string } | undefined;
@@ -188,7 +187,5 @@ if (settings.kind === "stdio") {
       ? createServer(onRequest)
       : createSecureServer({ ...tls, requestCert: true, rejectUnauthorized: true }, onRequest);
   if (settings.kind === "ws") serveWebSockets(server);
-  server.listen(settings.port ?? 0, "127.0.0.1", () => {
-    process.stdout.write(`[[port ${(server.address() as AddressInfo).port}]]\n`);
-  });
+  server.listen(settings.port, "127.0.0.1", () => void process.stdout.write("[[listening]]\n"));
 }

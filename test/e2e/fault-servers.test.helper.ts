@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "../free-port.test.helper.js";
 import type { FaultServerSettings } from "./fault-server.test.helper.js";
 import { programOf } from "./program.test.helper.js";
 import { defer, mark, processesOf, temporaryFolder } from "./tool-server-world.test.helper.js";
@@ -32,7 +33,7 @@ export async function startFaultServer(kind: FaultServerKind, atEnd: typeof defe
   const log = join(temporaryFolder(atEnd), "log");
   writeFileSync(log, "");
   const own = `${mark}-${randomUUID()}`;
-  let port: number | undefined;
+  const port = kind.kind === "stdio" ? undefined : await freePort();
   let child: ChildProcess | undefined;
   const argsOf = (): string[] => [program, JSON.stringify({ ...kind, log, port, mark: own })];
   const kill = async (): Promise<void> => {
@@ -52,10 +53,9 @@ export async function startFaultServer(kind: FaultServerKind, atEnd: typeof defe
     let output = "";
     for await (const chunk of started.stdout) {
       output += String(chunk);
-      port = Number(/\[\[port (\d+)\]\]/.exec(output)?.[1] ?? 0) || undefined;
-      if (port !== undefined) break;
+      if (output.includes("[[listening]]")) return;
     }
-    if (port === undefined) throw new Error(`The server did not start: ${output}`);
+    throw new Error(`The server did not start: ${output}`);
   };
   atEnd(kill);
   await start();

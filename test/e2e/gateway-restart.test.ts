@@ -5,6 +5,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { expect, test } from "vitest";
+import { freePort } from "../free-port.test.helper.js";
 import { type StartedGateway, startGateway } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 import { everything } from "./real-servers.test.helper.js";
@@ -108,7 +109,7 @@ test("lets clients continue without a sign-in and leaves no process after a gate
   const signedIn = signIns();
   expect(signedIn).toBeGreaterThan(0);
 
-  const first = await startUp(world, "0");
+  const first = await startUp(world, String(await freePort()));
   const url = new URL(first.endpoint);
   let isDone = false;
   const loads = Object.entries(kinds).map(([kind, connect]) => [kind, load(connect, url, () => isDone)] as const);

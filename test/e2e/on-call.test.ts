@@ -1,11 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { freePort } from "../free-port.test.helper.js";
 import { runCommand, startCommand } from "./command.test.helper.js";
 import { endOf, startProcess, untilPrinted } from "./running-process.test.helper.js";
 
@@ -27,7 +26,7 @@ test.skipIf(!hasOpenssl)(
     const folder = mkdtempSync(join(tmpdir(), "on-call-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const recording = join(folder, "outage.wsr");
-    const stockPort = await freePort();
+    const stockPort = String(await freePort());
     const env = { PATH: process.env.PATH, HOME: folder, PORT: "0", STOCK_PORT: stockPort };
     const orders = startProcess(process.execPath, [example], { env });
     const [, target = ""] = /^Channelz (.*)\n/.exec(await untilPrinted(orders, /\n/)) ?? [];
@@ -72,13 +71,3 @@ test.skipIf(!hasOpenssl)(
     expect((await run("diff")).stdout).toMatch(/^channel +4 .* TRANSIENT_FAILURE +READY$/m);
   },
 );
-
-/** A port that nothing listens on. */
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return String(port);
-}

@@ -11,6 +11,7 @@ import { createSnapshot, noCounters, objectKey, type SnapshotObject } from "@wir
 import { createRecording } from "@wirescope/channelz/timeline/node";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { freePort } from "../free-port.test.helper.js";
 import { isChromiumInstalled } from "./chromium.test.helper.js";
 import { checkAccessibility, phone, usePageGateway } from "./page.test.helper.js";
 import { type RealServer, startEverything } from "./real-servers.test.helper.js";
@@ -494,7 +495,7 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
 describe.skipIf(!isChromiumInstalled)("the overview of a server that dies", () => {
   let server: RealServer;
   beforeAll(async () => {
-    server = await startEverything("streamableHttp");
+    server = await startEverything("streamableHttp", await freePort());
   });
   afterAll(() => server.stop());
   const gateway = usePageGateway({

@@ -1,13 +1,12 @@
 import { spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { freePort } from "../free-port.test.helper.js";
 import { openPage } from "./chromium.test.helper.js";
 import { program, runCommand } from "./command.test.helper.js";
 
@@ -59,7 +58,7 @@ export function usePageGateway({ args, env: more = {}, keepsPort = false }: Page
   let expected: RegExp[] = [];
 
   const start = async (): Promise<void> => {
-    const port = !keepsPort ? "0" : url === "" ? await freePort() : new URL(url).port;
+    const port = !keepsPort ? "0" : url === "" ? String(await freePort()) : new URL(url).port;
     const options = ["up", "--json", "--no-browser", "--log", "off", "--port", port, ...args(folder)];
     const child = spawn(process.execPath, [program, ...options], {
       cwd: folder,
@@ -115,18 +114,6 @@ export function usePageGateway({ args, env: more = {}, keepsPort = false }: Page
     resume: () => signal("SIGCONT"),
     start,
   };
-}
-
-/** A free port below the ephemeral range, so that no other program gets it by chance. */
-async function freePort(): Promise<string> {
-  const port = randomInt(20_000, 32_000);
-  const server = createServer();
-  const isFree = new Promise<boolean>((resolve) =>
-    server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true)),
-  );
-  if (!(await isFree)) return freePort();
-  await new Promise((resolve) => server.close(resolve));
-  return String(port);
 }
 
 /** Fails if axe finds a serious or critical problem in what the page shows. */

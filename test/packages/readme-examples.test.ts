@@ -2,12 +2,13 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { transform } from "esbuild";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { untilPrinted } from "../e2e/running-process.test.helper.js";
+import { freePort } from "../free-port.test.helper.js";
 import { type InstalledPackages, installNode, installPackages } from "./installed-packages.test.helper.js";
 
 const majors = [20, 22, 24];
@@ -74,15 +75,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => Promise.all([packages?.remove(), nodes?.remove()]));
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 describe.each(majors)("installed packages on Node %i", (major) => {
   const shell = (command: string, env?: NodeJS.ProcessEnv): Promise<string> =>

@@ -1,7 +1,7 @@
 // Many marking servers over HTTP in one process: node http-servers.js <names of the older era> <names of the newer>
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { freePort } from "../free-port.js";
 import { serveParent } from "./child.js";
 import { createMarkingServer, type Era, type MarkingServer, type Message } from "./marking-server.js";
 
@@ -49,8 +49,9 @@ async function start(name: string, era: Era): Promise<Running> {
     } else if (reply === undefined) response.writeHead(202).end();
     else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(reply));
   };
-  await listen(server, 0);
-  return { server, port: (server.address() as AddressInfo).port, sessions };
+  const port = await freePort();
+  await listen(server, port);
+  return { server, port, sessions };
 }
 
 /** The connection that a message belongs to; undefined if the response that it does not exist has been sent. */

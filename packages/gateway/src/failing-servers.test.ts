@@ -1,20 +1,10 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { type AddressInfo, createServer } from "node:net";
 import { McpServer } from "@modelcontextprotocol/server";
 import { channelPrefix, type TraceEvent } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { connect, pollOptions, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
-
-/** A port on which nothing listens. */
-async function deadPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** A server that accepts requests and never responds. */
 async function silentServer(): Promise<string> {
@@ -47,7 +37,7 @@ describe("an unreachable and a silent server", () => {
     onTestFinished(() => void unsubscribe(`${channelPrefix}trace`, onTrace));
     const gateway = await startTestGateway(
       {
-        dead: { type: "http", url: `http://127.0.0.1:${await deadPort()}/mcp` },
+        dead: { type: "http", url: "http://127.0.0.1:1/mcp" },
         good: { type: "http", url: await serveModern(makeEcho("good")) },
         silent: { type: "http", url: await silentServer() },
         gone: { command: "/nowhere/at-all" },
@@ -92,7 +82,7 @@ describe("an unreachable and a silent server", () => {
 
   test("fails a call to their tools with the name of the server and the reason", async () => {
     const gateway = await startTestGateway(
-      { dead: { type: "http", url: `http://127.0.0.1:${await deadPort()}/mcp` } },
+      { dead: { type: "http", url: "http://127.0.0.1:1/mcp" } },
       { limits: { listMs: 300 } },
     );
     const client = await connect(gateway, "legacy");

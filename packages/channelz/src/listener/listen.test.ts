@@ -12,6 +12,7 @@ import { Code, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterEach, describe, expect, test } from "vitest";
 import { channelzPackages } from "../channelz-package.js";
+import { freePort } from "../free-port.test.helper.js";
 import {
   Health as HealthService,
   HealthCheckResponse_ServingStatus as Status,
@@ -480,8 +481,8 @@ describe("close", () => {
   });
 
   test("releases the port at once", async () => {
-    const listener = await start();
-    const { port } = portOf(listener.address);
+    const port = await freePort();
+    const listener = await start({ port });
     await (await openSession(listener.url)).destroy();
     await listener.close();
     const again = createServer().listen(port, "127.0.0.1");

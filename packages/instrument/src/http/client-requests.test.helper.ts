@@ -7,13 +7,17 @@ import {
   request,
   type Server,
 } from "node:http";
+import type { ListenOptions } from "node:net";
 import type { Channel, Registry, Subchannel } from "@wirescope/channelz";
 import { onTestFinished } from "vitest";
 import { listening } from "../sockets/connections.test.helper.js";
 
 /** A server that responds with "hello", until the test ends. */
-export function hello(): Promise<Server> {
-  return listening(createServer((_request, response) => response.end("hello")));
+export function hello(options: ListenOptions = {}): Promise<Server> {
+  return listening(
+    createServer((_request, response) => response.end("hello")),
+    options,
+  );
 }
 
 /** An agent with keep-alive, until the test ends. */

@@ -12,6 +12,7 @@ import { createServer as createHttpsServer, Agent as HttpsAgent, request as http
 import { connect, createServer as createTcpServer, type Socket } from "node:net";
 import { createRegistry, type Registry } from "@wirescope/channelz";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { freePort } from "../free-port.test.helper.js";
 import { certificate, listening, portOf, serverIdentity, unixPath } from "../sockets/connections.test.helper.js";
 import { callsOf, eventually, stateOf, statesOf } from "./both-ends.test.helper.js";
 import { channelsOf, ended, hello, keepAlive, sendRequest, subchannelsOf } from "./client-requests.test.helper.js";
@@ -89,9 +90,7 @@ describe("channels", () => {
 
   test("[CZ-D-STATE-4] shows TRANSIENT_FAILURE with the cause if a connection fails, until the next attempt", async () => {
     observe();
-    const server = await hello();
-    const port = portOf(server);
-    await new Promise((resolve) => server.close(resolve));
+    const port = await freePort();
     expect(await sendRequest({ host: "127.0.0.1", port })).toMatchObject({ code: "ECONNREFUSED" });
     const channel = (await channelsOf(registry))[0]!;
     expect(callsOf(channel)).toEqual([1, 0, 1]);
@@ -102,8 +101,7 @@ describe("channels", () => {
     expect(statesOf(subchannel!)).toEqual(["IDLE -> CONNECTING", `CONNECTING -> TRANSIENT_FAILURE: ${cause}`]);
     expect(callsOf(subchannel!)).toEqual([0, 0, 0]);
 
-    server.listen(port, "127.0.0.1");
-    await once(server, "listening");
+    await hello({ port });
     await sendRequest({ host: "127.0.0.1", port, agent: keepAlive() });
     const again = (await channelsOf(registry))[0]!;
     expect(stateOf(again)).toBe("READY");

@@ -2,6 +2,7 @@ import { createServer } from "node:net";
 import type { Quirk } from "@wirescope/quirks";
 import { describe, expect, test } from "vitest";
 import { createFakeClock, type FakeClock } from "../../fake-clock.test.helper.js";
+import { freePort } from "../../free-port.test.helper.js";
 import type { Vault } from "../vault/vault.js";
 import { callTool, createOAuthWorld, currentToken, type OAuthWorld } from "./oauth-world.test.helper.js";
 import type { OAuthSessionOptions } from "./session/session-options.js";
@@ -389,10 +390,9 @@ describe("redirects", () => {
 
   test("(19) the callback port is bound only during a sign-in; the error for a port in use names it", async () => {
     const world = await createOAuthWorld();
-    const session = world.session();
+    const port = await freePort();
+    const session = world.session({ redirect: { port } });
     await session.signIn(world.person);
-    const { way } = world.signInRequests[0] ?? {};
-    const port = Number(new URL(way?.kind === "browser" ? way.redirectUri : "").port);
     const squatter = createServer();
     await new Promise<void>((resolve) => squatter.listen(port, "127.0.0.1", resolve));
     try {

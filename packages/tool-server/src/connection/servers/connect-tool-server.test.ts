@@ -8,7 +8,8 @@ import { createMemoryVault } from "../../auth/vault/memory-vault.js";
 import type { ChildProcessInfo, ConnectionInfo } from "../../connection-info.js";
 import { channels } from "../../diagnostics.js";
 import { failureOf } from "../../failure-of.test.helper.js";
-import { everything, freePort, runServer } from "../transports/published-server.test.helper.js";
+import { freePort } from "../../free-port.test.helper.js";
+import { everything, runServer } from "../transports/published-server.test.helper.js";
 import { connectToolServer } from "./connect-tool-server.js";
 
 const token = "secret-token-of-the-test";

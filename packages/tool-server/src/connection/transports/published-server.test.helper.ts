@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Client } from "@modelcontextprotocol/client";
@@ -16,16 +16,6 @@ export const everything: string = mainOf(import.meta.resolve("@modelcontextproto
 export const memory: string = mainOf(import.meta.resolve("@modelcontextprotocol/server-memory/package.json"));
 export const filesystem: string = mainOf(import.meta.resolve("@modelcontextprotocol/server-filesystem/package.json"));
 export const supergateway: string = mainOf(import.meta.resolve("supergateway/package.json"));
-
-/** A port that is free now, for servers that cannot report which one they took. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /**
  * Runs a server until the test is over, or it is stopped, and waits until it listens. It ends by TERM, so that it ends those

@@ -9,17 +9,10 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
+import { freePort } from "../../free-port.test.helper.js";
 import { prepareSandbox } from "../../process/sandbox.js";
 import { isRunning } from "../../process/temporary-scripts.test.helper.js";
-import {
-  callTool,
-  everything,
-  filesystem,
-  freePort,
-  memory,
-  runServer,
-  supergateway,
-} from "./published-server.test.helper.js";
+import { callTool, everything, filesystem, memory, runServer, supergateway } from "./published-server.test.helper.js";
 import { createSseTransport } from "./sse-transport.js";
 import { createStdioTransport, type StdioTransport } from "./stdio-transport.js";
 import { createTestContext, listenTo, overNetwork } from "./transport-context.test.helper.js";

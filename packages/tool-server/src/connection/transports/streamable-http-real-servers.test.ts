@@ -17,9 +17,10 @@ import {
   McpServer,
 } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { freePort } from "../../free-port.test.helper.js";
 import { waiting } from "../../waiting.test.helper.js";
 import { Peer } from "../rpc/peer.js";
-import { callTool, everything, freePort, runServer } from "./published-server.test.helper.js";
+import { callTool, everything, runServer } from "./published-server.test.helper.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
 import { createNetworkContext, listenTo, type Published } from "./transport-context.test.helper.js";
 
