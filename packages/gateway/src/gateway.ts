@@ -42,7 +42,7 @@ export interface Gateway extends AsyncDisposable {
    * removed have `limits.drainMs` to end; it does not wait for them.
    */
   reload(configurations: readonly GatewayConfiguration[], tools?: Filters, servers?: SettingsByServer): Promise<void>;
-  /** Connects a server at once if it is not connected. Rejects with SERVER_UNKNOWN. */
+  /** Connects a server at once if it is not connected, else loads its lists again. Rejects with SERVER_UNKNOWN. */
   reconnect(server: string): Promise<void>;
   /** Signs in to and out of a server by OAuth; undefined if its entry has its own credential. Rejects with SERVER_UNKNOWN. */
   oauth(server: string): Promise<OAuthSession | undefined>;
