@@ -33,6 +33,8 @@ export interface TaskServerOptions {
   /** The id of the next task. */
   readonly nextId: () => string;
   readonly ttlMs?: number | null;
+  /** Default: 10. */
+  readonly pollIntervalMs?: number;
   /** Whether the tool returns a task even if the client does not support it. */
   readonly isStubborn?: boolean;
   /** Whether it refuses subscriptions to tasks. */
@@ -42,7 +44,7 @@ export interface TaskServerOptions {
 const times = { createdAt: "2026-11-16T12:00:00Z", lastUpdatedAt: "2026-11-16T12:00:00Z" };
 
 export async function serveTasks(options: TaskServerOptions): Promise<TaskServer> {
-  const { nextId, ttlMs = null, isStubborn, refusesListening } = options;
+  const { nextId, ttlMs = null, pollIntervalMs = 10, isStubborn, refusesListening } = options;
   const tasks = new Map<string, TestTask>();
   const seen: string[] = [];
   const find = (method: string, taskId: string): TestTask => {
@@ -96,7 +98,7 @@ export async function serveTasks(options: TaskServerOptions): Promise<TaskServer
     server.registerTool("now", { inputSchema: z.object({}) }, () => ({ content: [{ type: "text", text: "now" }] }));
     const params = z.looseObject({ taskId: z.string() });
     server.server.setRequestHandler("tasks/get", { params }, ({ taskId }) => {
-      return { taskId, ...times, ttlMs, pollIntervalMs: 10, ...find("tasks/get", taskId) };
+      return { taskId, ...times, ttlMs, pollIntervalMs, ...find("tasks/get", taskId) };
     });
     server.server.setRequestHandler("tasks/update", { params }, ({ taskId }, { mcpReq: { inputResponses } }) => {
       const task = find("tasks/update", taskId);

@@ -9,7 +9,14 @@ import {
   TaskStatusNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { connectOld, pollOptions, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
+import {
+  configurationOf,
+  connectOld,
+  pollOptions,
+  startTestGateway,
+  type TestGateway,
+  textOf,
+} from "./gateway.test.helper.js";
 import { serveRaw } from "./raw-server.test.helper.js";
 import {
   modernMeta,
@@ -191,6 +198,39 @@ describe("tasks of modern servers [TS-D-EXT-2]", () => {
     expect(textOf(result)).toBe("Hello Ada");
     expect(kinds[0]).toBe("taskCreated");
     expect((await client.experimental.tasks.listTasks()).tasks).toMatchObject([{ status: "completed" }]);
+  });
+
+  test("a legacy client that waits for a result gets it after a reload replaced the server, and is not asked again", async () => {
+    const server = await serveTasks({ nextId: () => "t", pollIntervalMs: 1000 });
+    const entry = { type: "http", url: server.url };
+    const gateway = await startTestGateway({ one: entry });
+    await offered(gateway, "one__work");
+    let asked = 0;
+    const client = await connectOld(gateway, { elicitation: { form: {} } }, (made) =>
+      made.setRequestHandler(ElicitRequestSchema, () => {
+        asked += 1;
+        return { action: "accept", content: { name: "Ada" } };
+      }),
+    );
+    const params = { name: "one__work", arguments: {}, task: {} };
+    const { task } = await client.request({ method: "tools/call", params }, CreateTaskResultSchema);
+    // The server lists its request until it ends the task.
+    let status = "input_required";
+    const question = { method: "elicitation/create", params: { mode: "form", message: "Who?", requestedSchema: form } };
+    Object.defineProperties(server.tasks.get("t"), {
+      status: { enumerable: true, get: () => status, set() {} },
+      inputRequests: { enumerable: true, value: { name: question } },
+    });
+    const waiting = client.experimental.tasks.getTaskResult(task.taskId, CallToolResultSchema);
+    waiting.catch(() => {});
+    const callsInFlight = () => gateway.gateway.servers()[0]?.callsInFlight;
+    const polled = ["tasks/get t", "tasks/update t", "tasks/get t"];
+    await expect.poll(() => [server.seen, callsInFlight()], pollOptions).toEqual([polled, 0]);
+    await gateway.gateway.reload([configurationOf({ one: { ...entry, headers: { "x-new": "1" } } })]);
+    await expect.poll(() => server.seen.length, pollOptions).toBeGreaterThan(polled.length);
+    status = "completed";
+    expect(textOf(await waiting)).toBe("Hello Ada");
+    expect(asked).toBe(1);
   });
 
   test.each([

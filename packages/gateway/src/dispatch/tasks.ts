@@ -3,6 +3,7 @@ import { errorObjectOf, isObject, RpcError, type RpcObject, rpcCodes } from "@wi
 import type { ClientCall } from "../client-call.js";
 import type { OfferedTool } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
+import { ServerReplacedError } from "../servers/server-calls.js";
 import type { KnownTask, TaskTable } from "../servers/task-table.js";
 import {
   declaresTasks,
@@ -40,11 +41,6 @@ export interface TaskRoute {
 
 type TaskMethod = (call: ClientCall) => Promise<RpcObject>;
 
-/** Requests to the server of a task. */
-interface ServerRequests extends TaskRequests {
-  readonly server: GatewayServer;
-}
-
 export interface TasksOptions {
   readonly table: TaskTable;
   readonly servers: () => readonly GatewayServer[];
@@ -66,14 +62,28 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
     if (call.era === "modern" && !declaresTasks(call.capabilities)) throw tasksMissing();
     return table.find(call.params.taskId, call);
   };
-  /** Requests about a task to a server, on behalf of a call. */
-  const requestsTo = (server: GatewayServer, task: KnownTask, call: ClientCall): ServerRequests => {
+  const serverOf = (task: KnownTask): GatewayServer => {
+    const server = knownServer(task);
+    if (server !== undefined) return server;
+    const message = `The server of the task, ${JSON.stringify(task.server)}, was removed.`;
+    throw new RpcError(rpcCodes.invalidParams, message);
+  };
+  /** Requests about a task to its server, which a reload may replace between them, on behalf of a call. */
+  const requestsFor = (task: KnownTask, call: ClientCall): TaskRequests => {
     const { _meta } = call.params;
     const meta = _meta === undefined ? {} : { _meta };
-    const send: TaskRequests["send"] = (method, params) =>
-      server.forward(call, { method, params: { ...meta, ...params, taskId: task.original } });
+    const send: TaskRequests["send"] = async (method, params) => {
+      const request = { method, params: { ...meta, ...params, taskId: task.original } };
+      for (;;) {
+        try {
+          return await serverOf(task).forward(call, request);
+        } catch (error) {
+          // The whole call must not be dispatched again, because earlier requests of it were sent.
+          if (!(error instanceof ServerReplacedError) || call.aborted) throw error;
+        }
+      }
+    };
     return {
-      server,
       send,
       async state() {
         const state = await send("tasks/get");
@@ -83,18 +93,13 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
     };
   };
   /** The same to the server of the task, which becomes the route of the call. */
-  const routed = (task: KnownTask, call: ClientCall): ServerRequests => {
-    const server = knownServer(task);
-    if (server === undefined) {
-      const message = `The server of the task, ${JSON.stringify(task.server)}, was removed.`;
-      throw new RpcError(rpcCodes.invalidParams, message);
-    }
-    call.setRoute(server.name, task.original);
-    return requestsTo(server, task, call);
+  const routed = (task: KnownTask, call: ClientCall): TaskRequests => {
+    call.setRoute(serverOf(task).name, task.original);
+    return requestsFor(task, call);
   };
 
   /** The state of a legacy server's task for a modern client, with its result or its input requests. */
-  const detailed = async (task: KnownTask, requests: ServerRequests, call: ClientCall): Promise<RpcObject> => {
+  const detailed = async (task: KnownTask, requests: TaskRequests, call: ClientCall): Promise<RpcObject> => {
     const state = modernTask(await requests.state(), task.id);
     if (state.status === "completed" || state.status === "failed") {
       input.end(task);
@@ -111,7 +116,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
       input.end(task);
       return state;
     }
-    if (state.status === "input_required") await input.collect(task, requests.server, call);
+    if (state.status === "input_required") await input.collect(task, serverOf(task), call);
     const inputRequests = input.inputRequestsOf(task);
     return inputRequests === undefined
       ? { ...state, status: "working" }
@@ -189,11 +194,8 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
         if (call.aborted) throw error;
       };
       for (const task of page) {
-        const server = knownServer(task);
         // A task that its server has forgotten is not listed.
-        const state =
-          kept.find(task.id)?.state ??
-          (server === undefined ? undefined : await requestsTo(server, task, call).state().catch(unlessCancelled));
+        const state = kept.find(task.id)?.state ?? (await requestsFor(task, call).state().catch(unlessCancelled));
         if (state !== undefined) tasks.push(legacyTask(state, task.id));
       }
       const last = page.at(-1);
