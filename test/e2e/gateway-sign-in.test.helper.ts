@@ -23,15 +23,18 @@ export interface SignInWorld {
   readonly opened: readonly string[];
   readonly clock: ReturnType<typeof createLeapingClock>;
   connect(mode: "legacy" | "modern", options?: ClientOptions): Promise<Client>;
+  /** Reloads the configuration with these fields added to the entry of `notes`. */
+  reload(fields: object): Promise<void>;
 }
 
-/** The configuration of servers without a sign-in, by their names and URLs. */
+/** The configuration of servers without a sign-in, by their names and URLs. `fields` are added to each entry. */
 export function signInConfiguration(
   urls: Readonly<Record<string, string>>,
   secrets: SecretRegistry,
   clock: ReturnType<typeof createLeapingClock>,
+  fields: object = {},
 ): Parameters<typeof runGateway>[0]["configurations"][number] {
-  const entries = Object.entries(urls).map(([name, url]) => [name, { type: "http", url }]);
+  const entries = Object.entries(urls).map(([name, url]) => [name, { type: "http", url, ...fields }]);
   return {
     configuration: parseConfiguration(JSON.stringify(Object.fromEntries(entries)), {
       secrets,
@@ -82,6 +85,7 @@ export async function createSignInWorld(
     events,
     opened,
     clock,
+    reload: (fields) => gateway.reload([signInConfiguration({ notes: tool.url }, secrets, clock, fields)]),
     async connect(mode, options = {}) {
       const client = new Client(
         { name: `test-${mode}`, version: "1.0.0" },

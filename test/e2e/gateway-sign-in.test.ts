@@ -132,6 +132,31 @@ test("[TS-D-SIGNIN-3] asks the next waiting client if the client that was asked 
   expect(world.opened).toHaveLength(1);
 });
 
+describe("[TS-D-SIGNIN-3] during a reload, a call that waits for a sign-in", () => {
+  async function startWaiting() {
+    const world = await createSignInWorld((url) => (world.opened.length === 2 ? signIn(url) : undefined));
+    const waiting = (await world.connect("legacy")).callTool(readNote);
+    waiting.catch(() => {});
+    await expect.poll(() => world.opened.length, pollOptions).toBe(1);
+    return { world, waiting };
+  }
+
+  test("asks for a sign-in with the settings of the changed server, and completes the call there", async () => {
+    const { world, waiting } = await startWaiting();
+    await world.reload({ headers: { "x-new": "1" } });
+    expect((await waiting).content).toEqual(note);
+    expect(world.opened).toHaveLength(2);
+    expect(world.gateway.servers()[0]).toMatchObject({ state: "READY", tools: 2 });
+  });
+
+  test("fails with that reason if the server is removed", async () => {
+    const { world, waiting } = await startWaiting();
+    await world.gateway.reload([]);
+    await expect(waiting).rejects.toThrow(/"notes" was just removed from the configuration, and was not called\.$/);
+    expect(world.opened).toHaveLength(1);
+  });
+});
+
 test("[TS-D-SIGNIN-2] opens the browser if a client says that it shows pages, and fails when it is asked to", async () => {
   const world = await createSignInWorld();
   const client = await world.connect("legacy", { capabilities: { elicitation: { url: {} } } });

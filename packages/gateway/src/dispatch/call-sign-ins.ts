@@ -11,6 +11,7 @@ import {
 import type { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayServer } from "../servers/server.js";
+import { notCalled } from "../servers/server-calls.js";
 import type { GatewayServers } from "../servers/servers.js";
 import type { SignIns } from "../servers/sign-ins.js";
 import type { FailedCall, RetryCall } from "./dispatch.js";
@@ -26,7 +27,10 @@ export interface GatewaySignIn {
 
 /** Starts sign-ins when calls need them. */
 export interface CallSignIns {
-  /** Repeats a call after a sign-in; undefined if it failed for another reason. Rejects with an RpcError or a ToolServerError. */
+  /**
+   * Repeats a call after a sign-in; undefined if it failed for another reason. Rejects with an RpcError or a ToolServerError: with a
+   * ServerReplacedError if a reload replaces the server during the sign-in.
+   */
   readonly retry: RetryCall;
   close(): void;
 }
@@ -70,7 +74,7 @@ interface PromptHistory {
 export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
   const { servers, signIns, clock, events, openBrowser, linkTo } = options;
   const links = options.secrets.rotating(64);
-  const inProgress = new Map<string, SharedSignIn>();
+  const inProgress = new Map<GatewayServer, SharedSignIn>();
   const prompts = new Map<string, PromptHistory>();
   /** When a sign-in to a server last succeeded, by `performance.now()`. */
   const doneAt = new Map<string, number>();
@@ -104,10 +108,10 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
             signal,
             onShown: ({ request }) => onShown(request),
           });
-          await server.reconnect();
+          await servers.named(name)?.reconnect();
           doneAt.set(name, performance.now());
         } finally {
-          if (inProgress.get(name) === shared) inProgress.delete(name);
+          if (inProgress.get(server) === shared) inProgress.delete(server);
         }
       },
       mayShow: () => mayShow(name),
@@ -119,7 +123,7 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
       },
       onCompleted: (elicitationId) => events.emit({ kind: "elicitation-completed", server: undefined, elicitationId }),
     });
-    inProgress.set(name, shared);
+    inProgress.set(server, shared);
     return shared;
   };
 
@@ -150,7 +154,7 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
     const session = await abortable(server.oauth(), call, name);
     if (session === undefined || session.isMachine) throw error;
     if (openBrowser === undefined && !showsPages(call)) throw await withLink(name, error);
-    const current = inProgress.get(name);
+    const current = inProgress.get(server);
     const found = current?.isOver ? undefined : current;
     if (found === undefined && !mayShow(name)) {
       throw await withLink(name, error, " You were asked a moment ago, so the browser is not opened again yet.");
@@ -159,6 +163,12 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
       await (found ?? begin(server, session)).join(call);
     } catch (failure) {
       if (call.aborted) throw failure;
+      const named = servers.named(name);
+      if (named !== server && ToolServerError.is(failure, "CREDENTIAL_CLOSED")) {
+        // A reload ended the sign-in, perhaps because the user has corrected its settings.
+        endPause(name);
+        throw notCalled(name, named === undefined ? "removed" : "changed");
+      }
       throw await withLink(name, failure === cannotBeShown || !ToolServerError.is(failure) ? error : failure);
     }
   };

@@ -53,8 +53,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 
   /** Undefined if the call can be dispatched again, because a reload replaced its server before it was sent. */
-  const failed = (failure: unknown, { era, reason, aborted }: ClientCall): CallOutcome | undefined => {
-    if (failure instanceof ServerReplacedError && !aborted) return undefined;
+  const failed = (failure: unknown, { era, reason, aborted, phases }: ClientCall): CallOutcome | undefined => {
+    if (failure instanceof ServerReplacedError && !aborted) {
+      phases?.retry(failure.message);
+      return undefined;
+    }
     // The reason explains more than what failed because the call was cancelled.
     const cause = reason ?? failure;
     events.reportIfDefect(cause);

@@ -3,7 +3,7 @@ import type { ClientCall } from "../client-call.js";
 import { maxNameLength } from "../exposed-name.js";
 import { type Offered, type OfferedTool, offeredAs } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
-import { serverRemoved } from "../servers/server-calls.js";
+import { notCalled } from "../servers/server-calls.js";
 
 interface Kinds {
   readonly tools: OfferedTool;
@@ -63,7 +63,7 @@ export async function findOffered<Kind extends keyof Kinds>(
   const current = servers();
   if (current !== all) {
     // A reload may have replaced them meanwhile.
-    if (first !== undefined && !current.some(mayHave)) throw serverRemoved(first.name);
+    if (first !== undefined && !current.some(mayHave)) throw notCalled(first.name, "removed");
     return findOffered(servers, kind, name, call);
   }
   const late = findCached(candidates, kind, name);

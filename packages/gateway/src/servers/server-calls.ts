@@ -105,17 +105,13 @@ function isAnySent(calls: Iterable<ClientCall>): boolean {
 /** A request was not sent, because a reload had just replaced its server: it can be sent to the new one. */
 export class ServerReplacedError extends ToolServerError {}
 
-function notCalled(server: string, why: DrainReason): ToolServerError {
-  if (why === "removed") return serverRemoved(server);
-  const problem = `The server ${JSON.stringify(server)} was just changed in the configuration, and was not called.`;
+/** The failure of a call that was not sent because of a reload. */
+export function notCalled(server: string, why: DrainReason): ToolServerError {
+  const what = why === "removed" ? "removed from" : "changed in";
+  const problem = `The server ${JSON.stringify(server)} was just ${what} the configuration, and was not called.`;
   const options = { details: { wasSent: false } };
+  if (why === "removed") return new ToolServerError("CONNECTION_CLOSED", { problem, advice: "" }, options);
   return new ServerReplacedError("CONNECTION_CLOSED", { problem, advice: "Call again." }, options);
-}
-
-/** The failure of a call that was not sent because a reload removed its server. */
-export function serverRemoved(server: string): ToolServerError {
-  const problem = `The server ${JSON.stringify(server)} was just removed from the configuration, and was not called.`;
-  return new ToolServerError("CONNECTION_CLOSED", { problem, advice: "" }, { details: { wasSent: false } });
 }
 
 function notDrained(
