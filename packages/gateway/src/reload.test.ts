@@ -184,9 +184,14 @@ test("reports an entry that is not trusted, and opens it after its approval", as
   await expect(gateway.gateway.reconnect("nobody")).rejects.toMatchObject({ code: "SERVER_UNKNOWN" });
 });
 
-test.each(["legacy", "modern"] as const)(
-  "renews the subscriptions of %s clients on the replacement of their server",
-  async (era) => {
+test.each([
+  ["legacy", "changed"],
+  ["modern", "changed"],
+  ["legacy", "removed and added again"],
+  ["modern", "removed and added again"],
+] as const)(
+  "renews the subscriptions of %s clients on the replacement of their server that was %s",
+  async (era, how) => {
     const asked: string[] = [];
     const uri = "notes://all";
     const makeNotes = (mark: string) => () => {
@@ -223,6 +228,11 @@ test.each(["legacy", "modern"] as const)(
       .toEqual(subscriptions.map((subscription) => `before ${subscription}`).sort());
     asked.length = 0;
     const heardByNew = era === "legacy" ? ["added warning"] : [];
+    if (how !== "changed") {
+      await gateway.gateway.reload([]);
+      // This one keeps the subscriptions for longer than the reload that removed their server.
+      await gateway.gateway.reload([]);
+    }
     await gateway.gateway.reload([configurationOf({ notes: await entryOf("after"), added: await entryOf("added") })]);
     await expect
       .poll(() => [...asked].sort(), pollOptions)

@@ -4,9 +4,11 @@ import { createListenStream } from "./listen-stream.js";
 
 /**
  * The subscriptions to resources and tasks and the log level of a server, for all clients together. Sent again with each new
- * session, and to the connection that replaces it when its entry changes.
+ * session, and to the connection that replaces it when its entry changes, or is removed and added again.
  */
 export interface ServerSubscriptions {
+  /** Whether no client is subscribed. */
+  readonly isEmpty: boolean;
   /** Uses this connection from now on. */
   attach(connection: () => Connection | undefined): void;
   /** The server of this connection is closed: uses it no more, so that clients that stay subscribed do not keep it in memory. */
@@ -70,6 +72,9 @@ export function createServerSubscriptions(): ServerSubscriptions {
   };
 
   return {
+    get isEmpty() {
+      return uris.size === 0 && taskIds.size === 0;
+    },
     attach(next) {
       connection = next;
       forget();

@@ -95,7 +95,7 @@ export interface GatewayServerOptions {
   readonly info: Implementation;
   readonly limits: GatewayLimits;
   readonly filter: ToolFilter | undefined;
-  /** The subscriptions of the server that it replaces. */
+  /** The subscriptions of the server that it replaces, or that had its name before. */
   readonly subscriptions: ServerSubscriptions | undefined;
   /** Whether tools and prompts keep the server's own names. */
   readonly isUnprefixed: boolean;

@@ -7,6 +7,7 @@ import type { GatewayConfiguration } from "./gateway-configuration.js";
 import { createGatewayServer, type GatewayServer, type GatewayServerOptions, type ServerStatus } from "./server.js";
 import type { DrainReason } from "./server-calls.js";
 import { type ServerSettings, type SettingsByServer, settingsFor } from "./server-settings.js";
+import type { ServerSubscriptions } from "./server-subscriptions.js";
 import { patternOf, type ToolFilter } from "./tool-filter.js";
 
 /** All servers behind the gateway. */
@@ -52,6 +53,11 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
   let byName = new Map<string, GatewayServer>();
   /** Servers that are replaced or removed, until they are closed. */
   const draining = new Set<GatewayServer>();
+  /**
+   * The subscriptions of removed servers, by name, for servers of this name that are added later: their clients stay subscribed. Those
+   * without subscribers are dropped by the next reload, because a call may have found the server just before it was removed.
+   */
+  const orphaned = new Map<string, ServerSubscriptions>();
   let isClosed = false;
 
   // Checking all calls once a second costs less than a timer for each.
@@ -68,14 +74,14 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     configured: GatewayConfiguration,
     filter: ToolFilter | undefined,
     settings: ServerSettings | undefined,
-    before: GatewayServer | undefined,
+    subscriptions: ServerSubscriptions | undefined,
   ): GatewayServer =>
     createGatewayServer({
       ...options,
       entry,
       configured,
       filter,
-      subscriptions: before?.subscriptions,
+      subscriptions,
       isUnprefixed: isUnprefixed || settings?.prefix === "never",
       era: settings?.era ?? "auto",
       onOAuthStep: (step) => options.onOAuthStep(entry.name, step),
@@ -125,7 +131,8 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
         if (old === undefined) added.push(name);
         else if (old.digest !== digest || old.filter !== filter) changed.push(name);
         if (old?.digest !== digest) {
-          next.push({ server: create(entry, configured, given, own, old?.server), digest, filter });
+          const subscriptions = old?.server.subscriptions ?? orphaned.get(name);
+          next.push({ server: create(entry, configured, given, own, subscriptions), digest, filter });
           continue;
         }
         next.push({ ...old, filter });
@@ -139,6 +146,8 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     loaded = next;
     servers.all = next.map(({ server }) => server);
     byName = new Map(servers.all.map((server) => [server.name, server]));
+    for (const [name, { isEmpty }] of orphaned) if (isEmpty || byName.has(name)) orphaned.delete(name);
+    for (const { name, subscriptions } of gone) if (!byName.has(name)) orphaned.set(name, subscriptions);
     reportUnused(filters, settings);
     if (before.size > 0) events.emit({ kind: "reloaded", added, removed, changed });
     if (gone.length === 0) return;
