@@ -90,6 +90,28 @@ describe("lists", () => {
     expect(loads).toHaveLength(2);
   });
 
+  test("loads a list again by itself if a caller got one that may have changed meanwhile, and reports the change", async () => {
+    const { list, loads, changes } = setUp();
+    void list.get();
+    await loads[0]?.resolve(["a"]);
+    list.invalidate();
+    void list.get();
+    list.invalidate();
+    const notified = list.get();
+    await loads[1]?.resolve(["a"]);
+    expect([await notified, changes(), loads.length]).toEqual([["a"], 1, 3]);
+    await loads[2]?.resolve(["a", "b"]);
+    expect([list.cached, changes(), loads.length]).toEqual([["a", "b"], 2, 3]);
+  });
+
+  test("does not load a list again without a caller if it changes while it is loaded", async () => {
+    const { list, loads } = setUp();
+    void list.get();
+    list.invalidate();
+    await loads[0]?.resolve(["a"]);
+    expect(loads).toHaveLength(1);
+  });
+
   test("caches a list for its time to live", async () => {
     const { list, loads, pass } = setUp(1000);
     void list.get();

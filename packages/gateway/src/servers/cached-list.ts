@@ -35,11 +35,20 @@ export interface CachedListOptions<Item> {
   readonly onUnavailable: (reason: unknown) => void;
 }
 
+interface Loading {
+  readonly promise: Promise<void>;
+  readonly since: number;
+  readonly generation: number;
+  isLate: boolean;
+  /** Whether a caller waits for it although the list may have changed since it started. */
+  isOutdated: boolean;
+}
+
 export function createCachedList<Item>(options: CachedListOptions<Item>): CachedList<Item> {
   const { load, limitMs, clock, onLoaded = () => {}, onChanged, onUnavailable } = options;
   let cachedText = "";
   let freshUntil = 0;
-  let loading: { readonly promise: Promise<void>; readonly since: number; isLate: boolean } | undefined;
+  let loading: Loading | undefined;
   /** Incremented when a load in progress becomes outdated. */
   let generation = 0;
 
@@ -50,7 +59,7 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
     onChanged();
   };
 
-  const startLoad = (): NonNullable<typeof loading> => {
+  const startLoad = (): Loading => {
     const startGeneration = generation;
     const promise = load()
       .then(({ items, ttlMs }) => ({ items, ttlMs, text: textOf(items) }))
@@ -66,9 +75,12 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
         },
       )
       .finally(() => {
+        const isOutdated = loading?.isOutdated;
         loading = undefined;
+        // A client that listed because of a change must not be left with a list from before it.
+        if (isOutdated && list.cached !== undefined) void list.get();
       });
-    return { promise, since: clock.now(), isLate: false };
+    return { promise, since: clock.now(), generation: startGeneration, isLate: false, isOutdated: false };
   };
 
   const list: Mutable<CachedList<Item>> = {
@@ -77,6 +89,7 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
       if (list.cached !== undefined && freshUntil > clock.now()) return list.cached;
       loading ??= startLoad();
       const current = loading;
+      if (current.generation !== generation) current.isOutdated = true;
       const leftMs = current.since + limitMs - clock.now();
       if (leftMs > 0) await waitAtMost(clock, leftMs, current.promise);
       if (loading === current && !current.isLate) {
