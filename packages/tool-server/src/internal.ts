@@ -7,7 +7,7 @@ export {
   vaultKinds,
 } from "./auth/vault/choose-vault.js";
 export { createUnavailableVault } from "./auth/vault/unavailable-vault.js";
-export { backOffMs, createBackOff } from "./back-off.js";
+export { type BackOff, backOffMs, createBackOff } from "./back-off.js";
 export { type Cancellation, Canceller } from "./cancellation.js";
 export { defaultClientInfo } from "./client-info.js";
 export { systemClock, waitAtMost } from "./clock.js";
@@ -28,6 +28,7 @@ export { Call, type CallOutcome, type CallRequest } from "./connection/rpc/call.
 export {
   cancelledIdOf,
   errorObjectOf,
+  isFinalRefusal,
   isId,
   isObject,
   metaOf,

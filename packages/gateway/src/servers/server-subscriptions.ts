@@ -1,6 +1,6 @@
-import type { Connection } from "@wirescope/tool-server";
-import type { LogLevel } from "@wirescope/tool-server/internal";
-import { createListenStream } from "./listen-stream.js";
+import type { Clock, Connection } from "@wirescope/tool-server";
+import { type BackOff, createBackOff, type LogLevel } from "@wirescope/tool-server/internal";
+import { createListenStream, isRefused, resubscribeBackOff } from "./listen-stream.js";
 
 /**
  * The subscriptions to resources and tasks and the log level of a server, for all clients together. Sent again with each new
@@ -28,7 +28,7 @@ export interface ServerSubscriptions {
 const requestMs = 10_000;
 const notConnected = (): Connection | undefined => undefined;
 
-export function createServerSubscriptions(): ServerSubscriptions {
+export function createServerSubscriptions(clock: Clock): ServerSubscriptions {
   let connection = notConnected;
   let level: LogLevel | undefined;
 
@@ -55,18 +55,39 @@ export function createServerSubscriptions(): ServerSubscriptions {
   const isModern = (): boolean => ready()?.server?.era === "modern";
 
   const uris = new Map<string, number>();
-  const resourceStream = createListenStream("resourceSubscriptions", uris, ready);
+  const resourceStream = createListenStream("resourceSubscriptions", uris, ready, clock);
   const resources = createRefCounted(uris, ready, (uri, isAdded) =>
     isModern() ? resourceStream.open() : request(isAdded ? "resources/subscribe" : "resources/unsubscribe", { uri }),
   );
   // A separate stream: a server that refuses it must not end the resource subscriptions.
   const taskIds = new Map<string, number>();
-  const taskStream = createListenStream("taskIds", taskIds, ready);
+  const taskStream = createListenStream("taskIds", taskIds, ready, clock);
   const tasks = createRefCounted(taskIds, ready, async () => {
     if (isModern()) await taskStream.open();
   });
 
+  /** Incremented when the session ends. */
+  let session = 0;
+  let cancelRetry = (): void => {};
+  /** Subscribes to resources of a legacy server again, and retries after increasing delays what fails and was not refused. */
+  const resubscribe = async (missing: Iterable<string>, backOff: BackOff): Promise<void> => {
+    const sentIn = session;
+    const failed: string[] = [];
+    const send = async (uri: string): Promise<void> => {
+      try {
+        if (uris.has(uri)) await request("resources/subscribe", { uri });
+      } catch (error) {
+        if (!isRefused(error)) failed.push(uri);
+      }
+    };
+    await Promise.all([...missing].map(send));
+    if (failed.length === 0 || session !== sentIn) return;
+    cancelRetry = clock.after(backOff.ended(), () => void resubscribe(failed, backOff));
+  };
+
   const forget = (): void => {
+    session += 1;
+    cancelRetry();
     resourceStream.forget();
     taskStream.forget();
   };
@@ -98,7 +119,7 @@ export function createServerSubscriptions(): ServerSubscriptions {
       forget();
       sendLevel();
       if (isModern()) for (const stream of [resourceStream, taskStream]) void stream.open().catch(() => {});
-      else for (const uri of uris.keys()) void request("resources/subscribe", { uri }).catch(() => {});
+      else void resubscribe(uris.keys(), createBackOff(resubscribeBackOff, clock));
     },
   };
 }

@@ -169,7 +169,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     tasks: options.tasks,
     clock,
   });
-  const subscriptions = options.subscriptions ?? createServerSubscriptions();
+  const subscriptions = options.subscriptions ?? createServerSubscriptions(clock);
   const currentConnection = (): Connection | undefined => connection.current;
   subscriptions.attach(currentConnection);
 
