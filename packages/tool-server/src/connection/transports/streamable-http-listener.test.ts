@@ -121,6 +121,35 @@ describe("the stream of unsolicited messages", () => {
   });
 
   test.each([
+    ["reported once and opened again later if it was open before", true],
+    ["given up if it was never open", false],
+  ])("a stream that the server refuses for long is %s", async (_, wasOpen) => {
+    const clock = createFakeClock();
+    const failing = wasOpen ? [1, 8] : [0, 7];
+    let attempts = 0;
+    const started = await startTransport(
+      serveWell(({ method }, response) => {
+        if (method !== "GET") return;
+        if (attempts >= failing[0]! && attempts < failing[1]!) response.writeHead(503).end();
+        else if (attempts === 0) respondEvents(response).end();
+        else respondEvents(response, greet);
+        attempts += 1;
+      }),
+      { clock },
+    );
+    await started.send("initialize");
+    await started.notify("notifications/initialized");
+    const isOver = () =>
+      wasOpen ? started.messages.some((message) => "method" in message) : started.errors.length > 0;
+    await vi.waitFor(() => {
+      clock.advance(10_000);
+      expect(isOver()).toBe(true);
+    }, waiting);
+    expect(started.errors).toMatchObject([{ code: "SERVER_FAILED", details: { status: 503 } }]);
+    expect([attempts, clock.waiting, started.closings()]).toEqual([wasOpen ? 9 : 5, 0, 0]);
+  });
+
+  test.each([
     ["text/html", "a response of type text/html"],
     ["", "a response without a content type"],
   ])(

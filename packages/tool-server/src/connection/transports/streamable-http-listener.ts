@@ -12,7 +12,7 @@ import {
 } from "./streamable-http-resumption.js";
 import { eventStream, type HttpSession, mediaTypeOf, requestEvents } from "./streamable-http-session.js";
 
-/** The number of consecutive failures to open the stream after which the server is considered lost. */
+/** The number of consecutive failures to open the stream after which the server is considered lost, or at least its stream to fail. */
 const maxFailures = 5;
 
 export interface Listener {
@@ -56,7 +56,12 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
         failures += 1;
         if (failure.code === "SESSION_LOST") return onLost(failure);
         if (!isTemporary(failure)) return onFailure(failure);
-        if (failures === maxFailures) return failure.code === "SERVER_FAILED" ? onFailure(failure) : onLost(failure);
+        if (failures >= maxFailures && failure.code !== "SERVER_FAILED") return onLost(failure);
+        if (failures === maxFailures) {
+          onFailure(failure);
+          // A server that has had a stream will have one again, such as after its deployment.
+          if (!state.hasOpened) return;
+        }
       }
       await sleep(clock, retryDelayMs(state.retryMs, backOff.ended()), signal);
     }
