@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { startGateway } from "./command.test.helper.js";
+import { runCommand, startGateway } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 import { everything, startEverything } from "./real-servers.test.helper.js";
 
@@ -18,9 +18,9 @@ async function createSignedIn(): Promise<LoginWorld> {
   return world;
 }
 
-function writeKeyFile(world: LoginWorld): void {
+function writeKeyFile(world: LoginWorld, key = randomBytes(32).toString("base64")): void {
   mkdirSync(dirname(keyFile(world)), { recursive: true });
-  writeFileSync(keyFile(world), randomBytes(32).toString("base64"), { mode: 0o600 });
+  writeFileSync(keyFile(world), key, { mode: 0o600 });
 }
 
 test("login neither offers nor generates a key while there are tokens that need another one", async () => {
@@ -87,4 +87,18 @@ test("servers that need no tokens work although the key is wrong, and the others
     timeout: 60_000,
     interval: 100,
   });
+});
+
+test("a gateway uses the right key once the key file has it, without a restart", async () => {
+  const world = await createSignedIn();
+  world.configure({ notes: { type: "http", url: world.tool.url } });
+  writeKeyFile(world);
+  const { WIRESCOPE_VAULT_KEY: key, ...env } = world.env;
+  await startGateway(["--trust", "--port", "0", ...world.shared], { env });
+  const status = async () => (await world.run(["status"], { env: withoutKey })).stdout;
+  const waiting = { timeout: 60_000, interval: 100 };
+  await expect.poll(status, waiting).toMatch(/^notes +vault unusable /m);
+  writeKeyFile(world, key);
+  expect(await runCommand(["reload"], { env })).toMatchObject({ code: 0 });
+  await expect.poll(status, waiting).toMatch(/^notes +connected /m);
 });

@@ -50,6 +50,20 @@ export async function openVault(
   return open();
 }
 
+/**
+ * The vault of a gateway: one that cannot be opened fails when it is used, and is opened when the user has unlocked or repaired it.
+ * Throws a UsageError as `openVault` does.
+ */
+export async function openVaultForGateway(option: string | undefined, io: Io, secrets: SecretRegistry): Promise<Vault> {
+  const open = (): Promise<Vault> => openVault(option, io, secrets);
+  try {
+    return await open();
+  } catch (error) {
+    if (ToolServerError.is(error)) return createUnavailableVault(error, open);
+    throw error;
+  }
+}
+
 /** Like `openVault`, but if the vault cannot be opened, returns one that fails when it is used, so that servers without OAuth work. */
 export async function openVaultForServers(...args: Parameters<typeof openVault>): Promise<Vault> {
   try {

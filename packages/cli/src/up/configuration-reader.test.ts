@@ -2,9 +2,10 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createSecretRegistry } from "@wirescope/tool-server";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import type { Io } from "../io.js";
 import { parseOptions } from "../options.js";
+import { openInputValues } from "../tool-server/input-values.js";
 import { type ConfigurationReader, createConfigurationReader } from "./configuration-reader.js";
 import { createServerCommands } from "./to-do.js";
 import { upOptions } from "./up-options.js";
@@ -101,6 +102,79 @@ test("[TS-D-DIALECT-6] asks for the inputs of approved servers at the first read
   expect(questions).toEqual(["known (hidden): ", "other (hidden): "]);
   expect(await read(false)).toMatchObject({ "input:known": "entered", "input:other": "entered" });
   expect(questions).toHaveLength(2);
+});
+
+/** A reader of one file, with an encrypted vault below `folder`. */
+function readerWithVault(servers: object, env: Record<string, string> = {}) {
+  const file = join(folder, "mcp.json");
+  const write = (changed: object): void => writeFileSync(file, JSON.stringify({ mcpServers: changed }));
+  write(servers);
+  const nowhere = { write: () => true };
+  const key = Buffer.alloc(32, 7).toString("base64");
+  const io: Io = {
+    stdout: nowhere,
+    stderr: nowhere,
+    env: { HOME: folder, WIRESCOPE_VAULT_KEY: key, WIRESCOPE_VAULT: "file", ...env },
+    now: () => new Date(),
+  };
+  const options = { secrets: createSecretRegistry(), loginCommand: () => "" };
+  const reader = createConfigurationReader([file], parseOptions(upOptions, ["--trust"]).values, io, options);
+  return { reader, write, io, file };
+}
+
+/** Makes it impossible to open the vault, until the returned function is called. */
+function breakVault(): () => void {
+  const tokens = join(folder, ".local", "share", "wirescope", "tokens");
+  mkdirSync(join(tokens, ".."), { recursive: true });
+  writeFileSync(tokens, "not a folder");
+  return () => rmSync(tokens);
+}
+
+const patient = { timeout: 30_000 };
+
+test("opens a vault that could not be opened at a reload, for the servers that were read before, too", async () => {
+  const repair = breakVault();
+  const { reader } = readerWithVault({ notes: { type: "http", url: "https://notes.example/mcp" } });
+  const [configured] = await reader.read();
+  const vault = configured?.oauth?.vault;
+  if (vault === undefined) throw new Error("no vault");
+  onTestFinished(() => vault.dispose());
+  await expect(vault.list()).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+  repair();
+  const reload = async (): Promise<string | undefined> => {
+    await reader.read();
+    return vault.describe().path;
+  };
+  await expect.poll(reload, patient).toBe(join(folder, ".local", "share", "wirescope", "tokens", "file"));
+  expect(await vault.list()).toEqual({ keys: [], unreadable: [] });
+});
+
+test("reads the inputs of a server once the vault can be opened, without a reload", async () => {
+  const repair = breakVault();
+  const { reader, io, file } = readerWithVault({ asking: { command: "node", env: { VALUE: "${input:value}" } } });
+  const [configured] = await reader.read();
+  const [entry] = configured?.configuration.entries ?? [];
+  if (configured?.oauth === undefined || entry === undefined) throw new Error("no server");
+  const { configuration, variables, oauth, assertTrusted } = configured;
+  const { vault } = oauth;
+  onTestFinished(() => vault.dispose());
+  await expect(assertTrusted(entry, variables)).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+  repair();
+  const secrets = createSecretRegistry();
+  const store = () =>
+    openInputValues({ configuration, file, variables: {}, vault, secrets, io }).put("value", "entered");
+  await expect.poll(() => store().then(() => "stored", String), patient).toBe("stored");
+  await assertTrusted(entry, variables);
+  expect(variables).toMatchObject({ "input:value": "entered" });
+});
+
+test("reads the configuration again after a wrong kind of vault, once no server needs a vault", async () => {
+  const { reader, write } = readerWithVault({ local: { command: "node" } }, { WIRESCOPE_VAULT: "cloud" });
+  await reader.read();
+  write({ notes: { type: "http", url: "https://notes.example/mcp" } });
+  await expect(reader.read()).rejects.toThrow("WIRESCOPE_VAULT must be one of");
+  write({ local: { command: "node" } });
+  expect(await reader.read()).toHaveLength(1);
 });
 
 test("adds an ignored line of an environment file to the to-do list", async () => {

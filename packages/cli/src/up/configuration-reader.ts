@@ -31,7 +31,7 @@ import { isGatewayEntry } from "../tool-server/gateway-entry.js";
 import { openInputValues } from "../tool-server/input-values.js";
 import { assertReadable, asUsageError, invalidEntries } from "../tool-server/loaded-configuration.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
-import { openVaultForServers } from "../tool-server/open-vault.js";
+import { openVaultForGateway } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
 import type { ServerCommands, ToDo } from "./to-do.js";
 import type { upOptions } from "./up-options.js";
@@ -71,14 +71,19 @@ export function createConfigurationReader(
   { secrets, extra = {}, loginCommand, onNoSandbox, onOAuthNote }: ConfigurationReaderOptions,
 ): ConfigurationReader {
   const openOAuth = async (): Promise<OAuthSettings> => ({
-    vault: await openVaultForServers(values.vault, io, secrets),
+    vault: await openVaultForGateway(values.vault, io, secrets),
     profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
     allowInsecureLoopback: values["allow-insecure-loopback"],
     loginCommand,
   });
   let oauth: Promise<OAuthSettings> | undefined;
   const oauthOf = (isNeeded: boolean): Promise<OAuthSettings> => {
-    if (isNeeded) oauth ??= openOAuth();
+    if (isNeeded && oauth === undefined) {
+      oauth = openOAuth();
+      oauth.catch(() => {
+        oauth = undefined;
+      });
+    }
     return oauth ?? Promise.resolve({ vault: createMemoryVault() });
   };
   const notes = new Set<string>();
@@ -109,6 +114,8 @@ export function createConfigurationReader(
       })),
     ],
     async read() {
+      // Opens a vault that could not be opened before.
+      if (oauth !== undefined) void oauth.then(({ vault }) => vault.list()).catch(() => {});
       const { variables, findings } = await asUsageError(() => readVariables(envFiles, io.env));
       last = await Promise.all(
         files.map(async (file): Promise<GatewayConfiguration> => {
@@ -124,7 +131,7 @@ export function createConfigurationReader(
           const withInputs = configuration.entries.filter((entry) => !entry.isDisabled && usesInputs(entry));
           const { vault, profile } = await oauthOf(withInputs.length > 0);
           const inputs = openInputValues({ configuration, file, variables: all, profile, vault, secrets, io });
-          const unreadInputs = new Map<string, ToolServerError>();
+          const unreadInputs = new Set<string>();
           const readInputs = async (entry: Entry): Promise<void> => {
             Object.assign(all, await inputs.variablesOf([entry]));
             // Values are asked for only if the entry is approved.
@@ -135,7 +142,7 @@ export function createConfigurationReader(
           for (const entry of withInputs) {
             await readInputs(entry).catch((error: unknown) => {
               if (!ToolServerError.is(error)) throw error;
-              unreadInputs.set(entry.name, error);
+              unreadInputs.add(entry.name);
             });
           }
           const hasOAuth = configuration.entries.some(usesOAuth);
@@ -148,9 +155,11 @@ export function createConfigurationReader(
             pluginRoot,
             setVariable: variableAdvice(envFiles, io.env),
             async assertTrusted(entry, known) {
-              // Otherwise the error would be that the inputs are missing.
-              const failure = unreadInputs.get(entry.name);
-              if (failure !== undefined) throw failure;
+              if (unreadInputs.has(entry.name)) {
+                // Otherwise the error would be that the inputs are missing.
+                Object.assign(all, await inputs.variablesOf([entry]));
+                unreadInputs.delete(entry.name);
+              }
               await assertTrusted(entry, known);
             },
             trust: {

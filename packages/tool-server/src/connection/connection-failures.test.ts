@@ -3,11 +3,23 @@ import { inspect } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { channelPrefix } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
-import { redactFailure, redactValue } from "./connection-failures.js";
+import { needsUserAction, redactFailure, redactValue } from "./connection-failures.js";
 import { createMemoryConnection } from "./memory-server.test.helper.js";
 
 const secret = "s3cr3t-value";
 const redact = (text: string): string => text.replaceAll(secret, "[redacted]");
+
+test.each([
+  ["KEYCHAIN_UNAVAILABLE", true],
+  ["NOT_TRUSTED", true],
+  ["VAULT_UNREADABLE", false],
+  ["CONNECTION_LOST", false],
+] as const)(
+  "decides whether only a user can fix %s, so that a keychain does not prompt at each retry: %s",
+  (code, isExpected) => {
+    expect(needsUserAction(new ToolServerError(code, { problem: "It failed.", advice: "" }))).toBe(isExpected);
+  },
+);
 
 test("removes secrets from the message, the details, all causes and the stack of a failure", () => {
   const rawError = Object.assign(new Error(`it said ${secret}`), { code: "HPE_INVALID", data: `raw ${secret}` });

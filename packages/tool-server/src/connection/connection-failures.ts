@@ -18,6 +18,7 @@ const userActionCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErro
   "CHILD_NOT_RUNNABLE",
   "CREDENTIAL_UNUSABLE",
   "HELPER_NOT_RUNNABLE",
+  "KEYCHAIN_UNAVAILABLE",
   "REDIRECT_REFUSED",
 ]);
 

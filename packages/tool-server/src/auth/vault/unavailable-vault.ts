@@ -1,25 +1,71 @@
+import { type Clock, steadyClock } from "../../clock.js";
 import type { ToolServerError } from "../../errors.js";
 import type { Vault } from "./vault.js";
+import { createVaultListeners } from "./vault-activity.js";
+
+/** Milliseconds between attempts to open a vault. */
+const reopenPauseMs = 2000;
 
 /**
  * Replaces a vault that cannot be opened. Everything that needs an entry rejects with `failure`, so a server that needs no
- * vault works, and another one says what is wrong.
+ * vault works, and another one says what is wrong. With `reopen`, operations try to open it again, at most every 2 s, and then use it; watchers are
+ * called when it opens.
  */
-export function createUnavailableVault(failure: ToolServerError): Vault {
-  const fail = async (): Promise<never> => {
-    throw failure;
+export function createUnavailableVault(
+  failure: ToolServerError,
+  reopen?: () => Promise<Vault>,
+  clock: Pick<Clock, "now"> = steadyClock,
+): Vault {
+  let opening: Promise<Vault> = Promise.reject(failure);
+  opening.catch(() => {});
+  let opened: Vault | undefined;
+  let reason: unknown = failure;
+  /** Undefined while it is being opened, and once it is open. */
+  let failedAt: number | undefined = clock.now();
+  let isDisposed = false;
+  const listeners = createVaultListeners();
+
+  const onOpened = (vault: Vault): void => {
+    opened = vault;
+    vault.watch(listeners.notify);
+    listeners.notify();
   };
+  const onFailed = (error: unknown): void => {
+    reason = error;
+    failedAt = clock.now();
+  };
+  const open = (): Promise<Vault> => {
+    const isDue = failedAt !== undefined && clock.now() - failedAt >= reopenPauseMs;
+    if (isDue && reopen !== undefined && !isDisposed) {
+      failedAt = undefined;
+      opening = reopen();
+      opening.then(onOpened, onFailed);
+    }
+    return opening;
+  };
+
   return {
-    kind: "file",
-    describe: () => ({ kind: "file", summary: "Tokens cannot be read or stored.", warning: failure.message }),
-    get: fail,
-    put: fail,
-    reserve: fail,
-    setAside: fail,
-    deleteIf: fail,
-    list: fail,
-    withLock: fail,
-    watch: () => () => {},
-    dispose: async () => {},
+    get kind() {
+      return opened?.kind ?? "file";
+    },
+    describe() {
+      if (opened !== undefined) return opened.describe();
+      const warning = reason instanceof Error ? reason.message : String(reason);
+      return { kind: "file", summary: "Tokens cannot be read or stored.", warning };
+    },
+    get: async (key) => (await open()).get(key),
+    put: async (key, value) => (await open()).put(key, value),
+    reserve: async (key, task) => (await open()).reserve(key, task),
+    setAside: async (key) => (await open()).setAside(key),
+    deleteIf: async (key, expectedRevision) => (await open()).deleteIf(key, expectedRevision),
+    list: async () => (await open()).list(),
+    withLock: async (key, task, options) => (await open()).withLock(key, task, options),
+    watch: listeners.add,
+    async dispose() {
+      isDisposed = true;
+      listeners.clear();
+      const vault = await opening.catch(() => undefined);
+      await vault?.dispose();
+    },
   };
 }
