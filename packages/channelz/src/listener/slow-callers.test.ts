@@ -152,7 +152,7 @@ test("[CZ-D-LISTEN-9] keeps the response of a caller that reads more slowly than
 
 test("[CZ-D-LISTEN-9] resets the stream of a caller that reads nothing of it, even if it reads another stream and sends PINGs", async () => {
   const huge = (response: NodeResponse): void => void response.end(Buffer.alloc(64 * 1024 * 1024));
-  const listener = await start({ stallTimeoutMs: 400 }, { "/huge": huge });
+  const listener = await start({ stallTimeoutMs: 1500 }, { "/huge": huge });
   const session = await openRoomy(listener);
   const stalled = request(session, "/huge");
   const other = request(session, "/huge");

@@ -29,13 +29,15 @@ describe("sample", () => {
     // Only the first half of each delay, which is much earlier than Node's timers may end.
     early.mockImplementation(((run: () => void, delayMs = 0) => real(run, delayMs / 2)) as typeof setTimeout);
     onTestFinished(() => early.mockRestore());
+    const startedAt = performance.now();
     const sampler = sample(createRegistry(), { intervalMs: 100 });
-    await expect.poll(() => sampler.cost().samples).toBeGreaterThan(2);
+    await expect.poll(() => sampler.cost().samples).toBeGreaterThan(5);
     sampler.stop();
     await sampler.ended;
-    expect(sampler.cost().skipped).toBeGreaterThanOrEqual(0);
-    const times = [...sampler.timeline.snapshots()].map(({ timeMs }) => timeMs);
-    for (const [index, timeMs] of times.slice(1).entries()) expect(timeMs - times[index]!).toBeGreaterThan(20);
+    const { samples, skipped } = sampler.cost();
+    expect(skipped).toBeGreaterThanOrEqual(0);
+    // Each is up to an interval early.
+    expect(samples).toBeLessThan((performance.now() - startedAt) / 100 + 3);
   });
 
   test.each([0, -1, Number.NaN])("refuses %s as the interval, which would sample without a pause", (intervalMs) => {
