@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createUserFolder, runCommand, startGateway } from "./command.test.helper.js";
 
-const pollOptions = { timeout: 30_000, interval: 200 };
+const pollOptions = { timeout: 60_000, interval: 200 };
 
 test("reload makes the running gateway use the new configuration, and reports one that cannot be read", async () => {
   const home = mkdtempSync(join(tmpdir(), "cli-reload-"));

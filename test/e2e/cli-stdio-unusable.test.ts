@@ -72,9 +72,7 @@ test("says that it connected the client once its own gateway has responded", asy
   user.configure({});
   const run = start(user);
   run.process.stdin?.write(`${JSON.stringify(initialize)}\n`);
-  await expect
-    .poll(() => run.stderr, { timeout: 30_000 })
-    .toContain("Connected the client to a new gateway in this process.");
+  await expect.poll(() => run.stderr).toContain("Connected the client to a new gateway in this process.");
   run.process.stdin?.end();
   expect(await endOf(run)).toMatchObject({ code: 0 });
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { createUserFolder, startGateway } from "./command.test.helper.js";
 
-const eventually = { timeout: 20_000, interval: 50 };
+const eventually = { timeout: 60_000, interval: 50 };
 
 test("reports on standard error that telemetry cannot be exported if the log is off", async () => {
   const user = createUserFolder();

@@ -59,7 +59,7 @@ function moreThan(before: Record<string, number>): Record<string, number> {
 }
 
 /** Repeats the check until it does not throw. */
-export async function until<T>(check: () => T | Promise<T>, withinMs = 20_000): Promise<T> {
+export async function until<T>(check: () => T | Promise<T>, withinMs = 60_000): Promise<T> {
   const end = Date.now() + withinMs;
   for (;;) {
     try {

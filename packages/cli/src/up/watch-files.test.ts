@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { statesOf, watchFiles } from "./watch-files.js";
 
-const eventually = { timeout: 20_000 };
+const eventually = { timeout: 60_000 };
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "wirescope-watch-"));

@@ -83,7 +83,7 @@ export function startBridge(url: URL | string, options: Partial<BridgeOptions> =
       const id = lastId;
       send({ jsonrpc: "2.0", id, method, params });
       return vi.waitUntil(() => lines.find((line) => line.id === id && line.method === undefined), {
-        timeout: 20_000,
+        timeout: 60_000,
         interval: 5,
       }) as Promise<Line>;
     },
