@@ -100,7 +100,7 @@ test("[TS-D-SIGNIN-3] leaves the sign-in to the user if the client cancels or do
   await expect.poll(() => world.opened.length, pollOptions).toBe(1);
   leaving.abort();
   await expect(cancelled).rejects.toThrow();
-  await expect(client.callTool(readNote, { timeout: 100 })).rejects.toThrow(/timed out/i);
+  await expect(client.callTool(readNote, { timeout: 1000 })).rejects.toThrow(/timed out/i);
   await expect
     .poll(() => world.events.filter(({ kind }) => kind === "call"), pollOptions)
     .toMatchObject([{ outcome: "cancelled" }, { outcome: "cancelled" }]);

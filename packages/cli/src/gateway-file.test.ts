@@ -182,9 +182,9 @@ test("uses another matching gateway if the last one does not respond, and says s
   announceGateway(env, { ...running, ...stopped.running });
   let written = "";
   const stderr = { write: (text: string) => (written += text) };
-  expect(await findGateway({ env, stderr }, { responseMs: 300 })).toEqual(older);
+  expect(await findGateway({ env, stderr }, { responseMs: 2000 })).toEqual(older);
   expect(written).toBe(
-    `wirescope: The gateway that was started last (process ${process.pid}) has not responded for 0.3 s. ` +
+    `wirescope: The gateway that was started last (process ${process.pid}) has not responded for 2 s. ` +
       `Using the one at http://${gateway.running.channelz} (process ${process.ppid}).\n`,
   );
 });
@@ -248,11 +248,11 @@ test("reports that a gateway does not respond, not that none is running", async 
   announceGateway(env, { ...running, ...stopped.running });
   let written = "";
   const stderr = { write: (text: string) => (written += text) };
-  const finding = findGateway({ env, stderr }, { responseMs: 100, noticeMs: 10 });
+  const finding = findGateway({ env, stderr }, { responseMs: 1000, noticeMs: 10 });
   await expect(finding).rejects.toMatchObject({
     code: "PEER_UNAVAILABLE",
     message:
-      `The gateway at http://${stopped.running.channelz} (process ${process.pid}) has not responded for 0.1 s: it is suspended (Ctrl-Z), or too busy. ` +
+      `The gateway at http://${stopped.running.channelz} (process ${process.pid}) has not responded for 1 s: it is suspended (Ctrl-Z), or too busy. ` +
       `Resume it with fg in its terminal, or kill process ${process.pid} if it is the gateway (kill -9 ${process.pid}), and start it again: wirescope up.`,
   });
   expect(stopped.seen).toHaveLength(1);

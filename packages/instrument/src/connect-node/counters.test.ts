@@ -190,7 +190,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     const own = createRegistry();
     const other = await serveEcho({ httpVersion, registry: own });
     const impatient = createClient(Echo, transportTo(own, way, other.baseUrl, { interceptors }));
-    const call = codeOf(impatient.unary({ value: "hang" }, { timeoutMs: 300 }));
+    const call = codeOf(impatient.unary({ value: "hang" }, { timeoutMs: 2000 }));
     const probe = await Probe.of(own);
     expect(await call).toBe(Code.DeadlineExceeded);
     await probe.expect({ ...oneFailed(cutShort, 1, 0) });
