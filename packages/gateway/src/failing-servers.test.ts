@@ -1,10 +1,13 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { McpServer } from "@modelcontextprotocol/server";
 import { channelPrefix, type TraceEvent } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { connect, pollOptions, startTestGateway, textOf } from "./gateway.test.helper.js";
-import { makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
+import { everything, makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 /** A server that accepts requests and never responds. */
 async function silentServer(): Promise<string> {
@@ -105,6 +108,19 @@ describe("an unreachable and a silent server", () => {
     expect(failure()?.since).toBe(first?.at);
     start();
     await expect.poll(failure, pollOptions).toBeUndefined();
+  });
+
+  test("connects a server once the file of its envFile exists, without a client", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "late-env-file-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const envFile = join(folder, "secrets.env");
+    const { gateway } = await startTestGateway({
+      late: { command: process.execPath, args: [everything, "stdio"], envFile },
+    });
+    await expect.poll(() => gateway.servers()[0]?.failure?.message, pollOptions).toContain(`${envFile} cannot be read`);
+    expect(gateway.servers()[0]?.failure?.code).toBe("VARIABLE_UNUSABLE");
+    writeFileSync(envFile, "LEVEL=debug\n");
+    await expect.poll(() => gateway.servers()[0]?.state, pollOptions).toBe("READY");
   });
 
   test("adds a server that starts later, and notifies clients", async () => {
