@@ -12,13 +12,17 @@ const echoed = '{"content":[{"type":"text","text":"ok"}]}';
 
 test("[TS-D-CALLS-2] sends a watcher the kept calls, then each call when it starts and when it ends", async () => {
   let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
   const server = await serveRaw({
     "tools/call"({ id, params }, response) {
       if (params?.name !== "echo" || (params.arguments as { slow?: boolean }).slow !== true) return echoed;
-      release = () =>
-        response
-          .writeHead(200, { "content-type": "application/json" })
-          .end(`{"jsonrpc":"2.0","id":${id},"result":${echoed}}`);
+      // The watcher may hear of the call before the server does.
+      void released.then(() => {
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(`{"jsonrpc":"2.0","id":${id},"result":${echoed}}`);
+      });
       return undefined;
     },
   });
