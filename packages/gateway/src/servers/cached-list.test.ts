@@ -3,7 +3,8 @@ import { createCachedList, type LoadedList } from "./cached-list.js";
 
 /** A list whose loads and clock the test controls. */
 function setUp(ttlMs = Number.POSITIVE_INFINITY) {
-  const loads: { resolve(items: string[]): Promise<void>; reject(reason: Error): Promise<void> }[] = [];
+  const loads: { onSending(): void; resolve(items: string[]): Promise<void>; reject(reason: Error): Promise<void> }[] =
+    [];
   const unavailable: unknown[] = [];
   const wakes = new Set<{ at: number; wake(): void }>();
   let now = 0;
@@ -21,9 +22,10 @@ function setUp(ttlMs = Number.POSITIVE_INFINITY) {
         return () => wakes.delete(timer);
       },
     },
-    load: () =>
+    load: (onSending) =>
       new Promise<LoadedList<string>>((resolve, reject) => {
         loads.push({
+          onSending,
           async resolve(items) {
             resolve({ items, ttlMs });
             await settle();
@@ -102,6 +104,16 @@ describe("lists", () => {
     expect([await notified, changes(), loads.length]).toEqual([["a"], 1, 3]);
     await loads[2]?.resolve(["a", "b"]);
     expect([list.cached, changes(), loads.length]).toEqual([["a", "b"], 2, 3]);
+  });
+
+  test("loads a list once if it may have changed before the request was sent", async () => {
+    const { list, loads } = setUp();
+    void list.get();
+    list.invalidate();
+    void list.get();
+    loads[0]?.onSending();
+    await loads[0]?.resolve(["a"]);
+    expect([await list.get(), loads.length]).toEqual([["a"], 1]);
   });
 
   test("does not load a list again without a caller if it changes while it is loaded", async () => {

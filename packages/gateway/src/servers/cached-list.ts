@@ -23,7 +23,8 @@ export interface CachedList<Item> {
 }
 
 export interface CachedListOptions<Item> {
-  readonly load: () => Promise<LoadedList<Item>>;
+  /** Calls `onSending` before it sends its first request: the list contains all changes until then. */
+  readonly load: (onSending: () => void) => Promise<LoadedList<Item>>;
   /** How long a caller of `get` waits, in milliseconds. */
   readonly limitMs: number;
   readonly clock: Clock;
@@ -38,10 +39,11 @@ export interface CachedListOptions<Item> {
 interface Loading {
   readonly promise: Promise<void>;
   readonly since: number;
-  readonly generation: number;
+  /** The generation when it was sent. */
+  generation: number;
+  /** The generation that the last caller expects. */
+  expected: number;
   isLate: boolean;
-  /** Whether a caller waits for it although the list may have changed since it started. */
-  isOutdated: boolean;
 }
 
 export function createCachedList<Item>(options: CachedListOptions<Item>): CachedList<Item> {
@@ -60,12 +62,15 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
   };
 
   const startLoad = (): Loading => {
-    const startGeneration = generation;
-    const promise = load()
+    const onSending = (): void => {
+      started.generation = generation;
+    };
+    const started = { since: clock.now(), generation, expected: generation, isLate: false };
+    const promise = load(onSending)
       .then(({ items, ttlMs }) => ({ items, ttlMs, text: textOf(items) }))
       .then(
         ({ items, ttlMs, text }) => {
-          if (generation === startGeneration) freshUntil = clock.now() + ttlMs;
+          if (generation === started.generation) freshUntil = clock.now() + ttlMs;
           onLoaded();
           setCached(items, text);
         },
@@ -75,12 +80,11 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
         },
       )
       .finally(() => {
-        const isOutdated = loading?.isOutdated;
         loading = undefined;
         // A client that listed because of a change must not be left with a list from before it.
-        if (isOutdated && list.cached !== undefined) void list.get();
+        if (started.expected > started.generation && list.cached !== undefined) void list.get();
       });
-    return { promise, since: clock.now(), generation: startGeneration, isLate: false, isOutdated: false };
+    return Object.assign(started, { promise });
   };
 
   const list: Mutable<CachedList<Item>> = {
@@ -89,7 +93,7 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
       if (list.cached !== undefined && freshUntil > clock.now()) return list.cached;
       loading ??= startLoad();
       const current = loading;
-      if (current.generation !== generation) current.isOutdated = true;
+      current.expected = generation;
       const leftMs = current.since + limitMs - clock.now();
       if (leftMs > 0) await waitAtMost(clock, leftMs, current.promise);
       if (loading === current && !current.isLate) {

@@ -119,11 +119,11 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
     return createCachedList<Item>({
       limitMs: limits.listMs,
       clock,
-      async load() {
+      async load(onSending) {
         connection = await options.open();
         // It reconnects by itself, which loads its lists: a client must not wait for that.
         if (connection.state === "TRANSIENT_FAILURE") throw new Error("The connection failed.");
-        const { items, ttlMs } = await fetchList(connection, kind, loadMs);
+        const { items, ttlMs } = await fetchList(connection, kind, loadMs, onSending);
         if (kind === "tools") checkPatterns(items.map((item) => String(item.name)));
         const unusable: string[] = [];
         const offered = items.flatMap((item) => offer(item, unusable) ?? []);
@@ -212,10 +212,16 @@ const maxCharacters = 16 * 1024 * 1024;
 const unwatchedTtlMs = 30_000;
 
 /** All pages of a list; empty if the server does not have the capability. Rejects as the connection does. */
-async function fetchList(connection: Connection, kind: ListKind, timeoutMs: number): Promise<LoadedList<RpcObject>> {
+async function fetchList(
+  connection: Connection,
+  kind: ListKind,
+  timeoutMs: number,
+  onSending: () => void,
+): Promise<LoadedList<RpcObject>> {
   const { method, field, capability } = listKinds[kind];
   const deadline = Date.now() + timeoutMs;
   const server = connection.server ?? (await connection.connect({ signal: AbortSignal.timeout(timeoutMs) }));
+  onSending();
   const { extensions, ...core } = server.capabilities;
   const offered = (core as RpcObject)[capability] ?? extensions?.[capability];
   if (offered === undefined) return { items: [], ttlMs: Number.POSITIVE_INFINITY };
