@@ -258,7 +258,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     },
     async drain(why) {
       retire();
-      const { size } = calls.all;
+      const size = [...calls.all].filter(({ wasSent }) => wasSent).length;
       const time = describeDuration(limits.drainMs);
       if (size > 0) {
         const text = `The server was ${why} in the configuration. Its ${size} calls in flight have ${time} to end.`;

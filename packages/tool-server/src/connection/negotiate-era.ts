@@ -1,4 +1,5 @@
 import { type Client, ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
+import { rpcCodes } from "./rpc/json-rpc.js";
 import type { ToolTransport } from "./transports/transport.js";
 
 /** The era of a server as detected; kept from one transport to the next. */
@@ -53,7 +54,7 @@ export async function connectClient(
     const mayBeEra = !isLegacy && sharesOneSocket(transport);
     const wasSilent = Date.now() - start >= probeMs;
     const isRefused = ProtocolError.isInstance(error);
-    const isProbeNeeded = isLegacy && era.failedAtProbe && isRefused;
+    const isProbeNeeded = isLegacy && era.failedAtProbe && isRefused && unknownHandshake.has(error.code);
     era.isLegacy = era.isFixed;
     era.failedAtProbe = mayBeEra && !era.isModern && (transport.failure !== undefined || isTimeout(error));
     era.isModern = isProbeNeeded;
@@ -63,6 +64,13 @@ export async function connectClient(
     throw error;
   }
 }
+
+/** How a server refuses the handshake of the older era if it does not support that. */
+const unknownHandshake: ReadonlySet<number> = new Set([
+  rpcCodes.methodNotFound,
+  rpcCodes.versionUnsupported,
+  rpcCodes.invalidRequest,
+]);
 
 /** If all requests share one socket, the server may close it; otherwise a rejected probe is a response. */
 function sharesOneSocket(transport: ToolTransport): boolean {

@@ -7,7 +7,11 @@ import { waiting } from "../../waiting.test.helper.js";
 import { openEagerConnection } from "./eager-connection.test.helper.js";
 
 /** Creates a stdio server that is killed at these starts when it gets the probe, as by the system or a user. */
-async function createServer(era: "legacy" | "modern", killedAt: readonly number[]) {
+async function createServer(
+  era: "legacy" | "modern",
+  killedAt: readonly number[],
+  refusal = { code: -32_601, message: "Method not found" },
+) {
   const folder = await createScriptFolder();
   const log = join(folder.path, "log");
   const command = await folder.node(`
@@ -25,7 +29,7 @@ async function createServer(era: "legacy" | "modern", killedAt: readonly number[
       if (method === "test/exit") process.exit(1);
       if (method === "server/discover" && ${JSON.stringify(killedAt)}.includes(starts)) process.kill(process.pid, "SIGKILL");
       const result = results[method];
-      const error = { code: -32601, message: "Method not found: " + method };
+      const error = ${JSON.stringify(refusal)};
       console.log(JSON.stringify({ jsonrpc: "2.0", id, ...(result === undefined ? { error } : { result }) }));
     });
   `);
@@ -66,4 +70,13 @@ test("a server that ends at the probe, and accepts the older handshake, is of th
   await connection.connect();
   expect(connection.server?.era).toBe("legacy");
   expect(lines()).toEqual(["start", "server/discover", "start", "initialize"]);
+});
+
+test("a server that ends at the probe, and refuses the older handshake for a reason of its own, fails with that reason", async () => {
+  const { connection, lines } = await createServer("modern", [1, 2, 3], { code: -32_603, message: "No API key" });
+  expect(await failureOf(connection.connect())).toMatchObject({
+    code: "CALL_REFUSED",
+    message: expect.stringContaining("No API key"),
+  });
+  expect(lines().filter((line) => line === "start")).toHaveLength(2);
 });
