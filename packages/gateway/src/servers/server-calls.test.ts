@@ -7,11 +7,12 @@ import { completeLimits } from "../limits.js";
 import { createServerCalls } from "./server-calls.js";
 
 test.for([
-  [true, "did not end", "Check what the call did"],
-  [false, "was not sent", "Call again"],
+  ["removed", true, "did not end", /^Check what the call did/],
+  ["changed", false, "was not sent", /^Call again\.$/],
+  ["removed", false, "was not sent", /^$/],
 ] as const)(
-  "cancels a call of a removed server with the truth about whether it was sent: %s",
-  async ([wasSent, what, advice]) => {
+  "cancels a call of a %s server with the truth about whether it was sent: %s",
+  async ([why, wasSent, what, advice]) => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const limits = completeLimits({ drainMs: 1000 });
@@ -28,13 +29,14 @@ test.for([
     calls.add(call);
     expect(call.wasSent).toBe(false);
     call.wasSent = wasSent;
-    const drained = calls.drain("removed");
+    expect(calls.countSent()).toBe(wasSent ? 2 : 1);
+    const drained = calls.drain(why);
     vi.advanceTimersByTime(1000);
     await drained;
     expect(call.reason).toMatchObject({
       code: "CONNECTION_CLOSED",
       problem: expect.stringContaining(what),
-      advice: expect.stringContaining(advice),
+      advice: expect.stringMatching(advice),
       details: { wasSent },
     });
   },

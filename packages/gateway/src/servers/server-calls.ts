@@ -18,6 +18,8 @@ export type CallsInFlight = Iterable<ClientCall> & Pick<ReadonlySet<ClientCall>,
 
 export interface ServerCalls {
   readonly all: CallsInFlight;
+  /** How many of them were sent to the server, and may have arrived. */
+  countSent(): number;
   /** Throws an RpcError if the server has reached a limit, and CONNECTION_CLOSED once it drains. */
   add(call: ClientCall): void;
   remove(call: ClientCall): void;
@@ -53,8 +55,11 @@ export function createServerCalls({ server, limits, clock, events }: ServerCalls
     return new RpcError(rpcCodes.failed, message, { data: { reason: "OVERLOADED" } });
   };
 
+  const countSent = (): number => [...all].filter(({ wasSent }) => wasSent).length;
+
   return {
     all,
+    countSent,
     add(call) {
       if (drainReason !== undefined) throw notCalled(server, drainReason);
       if (all.size >= limits.serverConcurrency) throw overloaded("concurrency");
@@ -81,7 +86,7 @@ export function createServerCalls({ server, limits, clock, events }: ServerCalls
     },
     drain(why) {
       drainReason = why;
-      if (!isAnySent(all)) return Promise.resolve();
+      if (countSent() === 0) return Promise.resolve();
       return new Promise((resolve) => {
         const stopTimer = clock.after(limits.drainMs, () => {
           for (const call of all) call.cancel(notDrained(server, call, why, limits.drainMs));
@@ -94,12 +99,6 @@ export function createServerCalls({ server, limits, clock, events }: ServerCalls
       });
     },
   };
-}
-
-/** Whether a call was sent to the server, and may have arrived. */
-function isAnySent(calls: Iterable<ClientCall>): boolean {
-  for (const { wasSent } of calls) if (wasSent) return true;
-  return false;
 }
 
 /** A request was not sent, because a reload had just replaced its server: it can be sent to the new one. */
@@ -124,8 +123,7 @@ function notDrained(
   const problem = wasSent
     ? `${during} The call did not end within ${describeDuration(drainMs)} and was cancelled.`
     : `${during} The call was not sent within ${describeDuration(drainMs)} and was cancelled.`;
-  const advice = wasSent
-    ? "Check what the call did before you repeat it, or increase the limit drainMs."
-    : "Call again.";
+  const again = why === "changed" ? "Call again." : "";
+  const advice = wasSent ? "Check what the call did before you repeat it, or increase the limit drainMs." : again;
   return new ToolServerError("CONNECTION_CLOSED", { problem, advice }, { details: { wasSent } });
 }

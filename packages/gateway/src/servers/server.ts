@@ -258,10 +258,10 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     },
     async drain(why) {
       retire();
-      const size = [...calls.all].filter(({ wasSent }) => wasSent).length;
+      const sent = calls.countSent();
       const time = describeDuration(limits.drainMs);
-      if (size > 0) {
-        const text = `The server was ${why} in the configuration. Its ${size} calls in flight have ${time} to end.`;
+      if (sent > 0) {
+        const text = `The server was ${why} in the configuration. Its ${sent} calls in flight have ${time} to end.`;
         connection.trace("info", text);
       }
       await calls.drain(why);
