@@ -25,7 +25,7 @@ export interface ServerConnection {
   /** Whether it has connected or failed at least once. */
   readonly isSettled: boolean;
   readonly isRetired: boolean;
-  /** Opens the entry once. If that failed, it is opened again from time to time, and by this after a pause, unless that is skipped. */
+  /** Opens the entry once. If that failed, it is opened again in the background, and by this after a pause, unless that is skipped. */
   open(skipsPause?: boolean): Promise<OpenedToolServer>;
   /** The tools were listed, or could not be. Ignored while it is not connected. */
   toolsListed(failure?: unknown): void;
@@ -46,9 +46,9 @@ export interface ServerConnectionOptions {
   readonly onFailed: () => void;
 }
 
-/** Milliseconds until a client may try an entry again that could not be opened. */
+/** The pause after which a client's request opens an entry again that could not be opened, in milliseconds. */
 const openPauseMs = 2000;
-/** Until it is tried again without a client, in milliseconds; doubled up to the maximum. */
+/** The delay until it is opened again without a client, in milliseconds; doubled up to the maximum. */
 const [retryMs, maxRetryMs] = [5000, 300_000];
 
 export function createServerConnection(options: ServerConnectionOptions): ServerConnection {

@@ -65,7 +65,7 @@ test("a server that ends at each probe, and refuses the older handshake, is not 
   expect(lines().filter((line) => line === "start")).toHaveLength(3);
 });
 
-test("a server that ends at the probe, and accepts the older handshake, is of the older era", async () => {
+test("connects in the older era to a server that ends at the probe and accepts the older handshake", async () => {
   const { connection, lines } = await createServer("legacy", [1, 2, 3]);
   await connection.connect();
   expect(connection.server?.era).toBe("legacy");
