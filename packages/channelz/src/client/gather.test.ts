@@ -62,6 +62,12 @@ describe("the grace for processes that have never responded", () => {
     expect(await givenUp({ complete, completeLater, silent })).toEqual(["silent"]);
   });
 
+  test("[CZ-D-CLI-2] does not begin if all others failed", async () => {
+    const failing: Read = (source) => source.getSubchannel(1);
+    expect(await givenUp({ failing, silent })).toEqual(["failing"]);
+    expect(await givenUp({ failing, complete, silent })).toEqual(["failing", "silent"]);
+  });
+
   test("[CZ-D-CLI-2] does not begin while a process has not been asked yet", async () => {
     expect(await givenUp({ complete, silent, last: silent }, 2)).toEqual([]);
   });

@@ -46,12 +46,16 @@ export async function gatherOrigins<T>(
   const results: Gathered<T>[] = [];
   const reads = origins.map((origin) => createOriginRead(origin, signal));
   let next = 0;
+  let isAnyComplete = false;
   let graceTimer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Gives up on processes that have never responded, once nothing else is in progress. The time restarts whenever one ends. */
+  /**
+   * Gives up on processes that have never responded, once nothing else is in progress. The time restarts whenever one ends. If all others
+   * failed, they say nothing about how long a response takes here.
+   */
   const limitSilent = (): void => {
     clearTimeout(graceTimer);
-    if (next < reads.length) return;
+    if (next < reads.length || !isAnyComplete) return;
     const remaining = reads.filter(({ isOpen }) => isOpen());
     if (remaining.some(({ hasResponded }) => hasResponded())) return;
     graceTimer = setTimeout(() => {
@@ -65,7 +69,9 @@ export async function gatherOrigins<T>(
       const current = reads[index];
       if (current === undefined) return;
       next += 1;
-      results[index] = await current.run(read, deadlineMs);
+      const result = await current.run(read, deadlineMs);
+      results[index] = result;
+      isAnyComplete ||= result.error === undefined;
       limitSilent();
     }
   };
