@@ -272,13 +272,10 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       let isStopped = false;
       let reading = Promise.resolve();
       const readStored = async (): Promise<void> => {
-        try {
-          const change = isStopped || isClosed ? undefined : await adoptStored();
-          if (change !== undefined && !isStopped) listener(change);
-        } catch (error) {
-          // The next request that needs the tokens reports that they cannot be read.
-          if (!ToolServerError.is(error) && !isClosed) throw error;
-        }
+        if (isStopped || isClosed) return;
+        // The next request that needs the tokens reports that they cannot be read, or that the vault was disposed of.
+        const change = await adoptStored().catch(() => undefined);
+        if (change !== undefined && !isStopped) listener(change);
       };
       const stop = vault.watch(() => {
         reading = reading.then(readStored);

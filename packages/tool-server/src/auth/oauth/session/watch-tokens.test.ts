@@ -43,6 +43,32 @@ test("[TS-D-OAUTH-6] a session notices that another process signs in, renews the
   stop();
 });
 
+test("a vault that is disposed of while a session reads the tokens of another process ends its watch without an error", async () => {
+  const unhandled: unknown[] = [];
+  const onUnhandled = (error: unknown): void => void unhandled.push(error);
+  process.on("unhandledRejection", onUnhandled);
+  onTestFinished(() => void process.off("unhandledRejection", onUnhandled));
+  const world = await createOAuthWorld();
+  const [here, there] = await openTwice();
+  const first = await world.session({ vault: there }).signIn(world.person);
+  let isDisposed = false;
+  const closing: Vault = {
+    ...here,
+    async get(key) {
+      const value = await here.get(key);
+      await here.dispose();
+      isDisposed = true;
+      return value;
+    },
+  };
+  world.session({ vault: closing }).watch(() => {});
+  await replaceToken(world.session({ vault: there }), first);
+  await expect.poll(() => isDisposed, pollOptions).toBe(true);
+  // Node reports unhandled rejections after the microtasks of a turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(unhandled).toEqual([]);
+});
+
 test("the pause after a failed renewal does not apply to tokens of another process", async () => {
   const world = await createOAuthWorld(["refresh-failing"]);
   const [here, there] = await openTwice();
