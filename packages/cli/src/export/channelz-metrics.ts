@@ -75,7 +75,10 @@ export function createChannelzMetrics(maxNames: number): ChannelzMetrics {
     const key = JSON.stringify(labels);
     const total: Total = totals.get(key) ?? { labels, sum: {} };
     totals.set(key, total);
-    for (const [field, value] of Object.entries(difference)) total.sum[field] = (total.sum[field] ?? 0) + value;
+    // A peer can report negative counts.
+    for (const [field, value] of Object.entries(difference)) {
+      total.sum[field] = (total.sum[field] ?? 0) + Math.max(value, 0);
+    }
   }
 
   const isCounted = ({ isTop, kind }: SnapshotObject): boolean => isTop || kind === "server" || kind === "socket";

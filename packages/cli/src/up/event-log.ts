@@ -16,13 +16,16 @@ const maxUnreadBytes = 8 * 1024 * 1024;
 export function createEventLog(io: Io, form: "pretty" | "json"): (event: LogEvent) => void {
   let waiting = "";
   const flush = (): void => {
+    process.off("exit", flush);
     const text = waiting;
     waiting = "";
     if (text !== "") io.stderr.write(text);
   };
-  process.once("exit", flush);
   const write = (line: string): void => {
-    if (waiting === "") setImmediate(flush);
+    if (waiting === "") {
+      setImmediate(flush);
+      process.once("exit", flush);
+    }
     waiting += `${line}\n`;
   };
   const isRepeated = createRepeatFilter();

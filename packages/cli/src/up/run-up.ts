@@ -63,8 +63,12 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
   };
   // Once: a second signal kills the process, as by default.
   process.once("SIGTERM", onSignal).once("SIGINT", onSignal);
-  // The end of a terminal may send it twice: the shell to its jobs, and the system to the group in the foreground.
-  const onHangUp = (): void => stop.abort();
+  // The end of a terminal may send it twice: the shell to its jobs, and the system to the group in the foreground. The second may
+  // arrive between the end of the gateway and that of the process.
+  const onHangUp = (): void => {
+    process.once("SIGHUP", () => {});
+    stop.abort();
+  };
   process.on("SIGHUP", onHangUp);
   const secrets = createSecretRegistry();
   const pipes = { input: process.stdin, output: process.stdout };
