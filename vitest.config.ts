@@ -1,53 +1,74 @@
+import { mkdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { defineConfig, mergeConfig } from "vitest/config";
-import { base } from "./vitest.base.js";
+import { fileURLToPath } from "node:url";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Tests in `packages` that start programs, browsers or whole gateways, or that change or measure their process. */
-const ownProcess = [
-  "packages/*/src/**/{create-http-client,tracked-operations,session-bus,credential-spans,without-native}.test.ts",
-  "packages/gateway/src/*.test.ts",
-  "packages/quirks/**/*.test.ts",
-  "packages/cli/src/{main,telemetry/*}.test.ts",
-  "packages/*/src/**/{lifetime,drop-watch,allocations,life,example,copies,unchanged,counters}.test.ts",
-  "packages/*/src/**/{keychain,vault-process,start-process,every-quirk,slow-callers,advisories,strays}.test.ts",
-  "packages/*/src/**/{hostile-*,*-contract,*real-servers,*-processes,explain-*}.test.ts",
-  "packages/*/src/**/processes/*.test.ts",
-  "packages/*/src/**/{observe-transport,observe-undici,accounts,counter-slab,gauges,counting,id-index}.test.ts",
-  "packages/*/src/**/{ordered-table,byte-writer,json-with-positions,env-file,quoted-text}.test.ts",
-  "packages/*/src/**/{schema,run-bridge,process-end,propagation,full-disk}.test.ts",
-];
+type Settings = NonNullable<ViteUserConfig["test"]>;
 
-const elsewhere = [
-  "**/node_modules/**",
-  // npm run test:long
-  "**/*.long.test.ts",
-  // npm run test:packages
-  "test/packages/**",
-  // npm run test:page
-  "test/e2e/page-{calls,connections,journey,object,overview,target,tools}.test.ts",
-  // npm run test:peers
-  "test/peers/**",
-];
+/** Tests that need a process of their own: they measure it, or change it as a whole. */
+const ownProcess = "**/*.process.test.ts";
+/** Tests with a command of their own: npm run test:long, npm run test:page. */
+const long = "**/*.long.test.ts";
+const page = "**/*.page.test.ts";
 
-export default mergeConfig(
-  base,
-  defineConfig({
-    test: {
-      // These use less of a processor than those with a browser.
-      maxWorkers: Math.max(4, availableParallelism()),
-      projects: [
-        {
-          extends: true,
-          test: {
-            // npm run test:fast runs only these. The files share a process: most of the time of small tests is the loading of modules.
-            name: "units",
-            isolate: false,
-            include: ["packages/*/src/**/*.test.ts"],
-            exclude: [...elsewhere, ...ownProcess],
-          },
-        },
-        { extends: true, test: { name: "whole", include: [...ownProcess, "test/**/*.test.ts"], exclude: elsewhere } },
-      ],
-    },
-  }),
-);
+// All test files, each in one project. Files share processes unless their project is isolated: most of the time of a small test is the
+// loading of modules.
+const projects: Record<string, Settings> = {
+  e2e: { include: ["test/*.test.ts", "test/e2e/*.test.ts"], exclude: [ownProcess, long, page] },
+  process: { include: [ownProcess], isolate: true },
+  // npm run test:fast. Nothing is built for them, so that one file starts at once.
+  units: { include: ["packages/*/src/**/*.test.ts"], exclude: [ownProcess, long] },
+
+  // Loops of faults, kills and floods, and hundreds of objects that must be collected.
+  long: { include: [long], isolate: true },
+  // Every view of the page in Chromium; one file that opens all of them is in e2e.
+  page: { include: [page] },
+  // Installs a fresh clone, and the packages as npm would publish them, on each supported version of Node, which it downloads.
+  packages: { include: ["test/packages/*.test.ts"], isolate: true, testTimeout: 600_000, hookTimeout: 600_000 },
+  // Reads the Channelz of programs that it builds with the gRPC libraries of Debian for Go, C++ and Python, which it installs.
+  peers: { include: ["test/peers/*.test.ts"], isolate: true, hookTimeout: 900_000 },
+};
+
+/** Runs one project after the other, with the small files last: a process can be shared only by consecutive files of a project. */
+class ByProject extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const order = Object.keys(projects);
+    const orderOf = ({ project }: TestSpecification): number => order.indexOf(project.name);
+    return (await super.sort(files)).toSorted((a, b) => orderOf(a) - orderOf(b));
+  }
+}
+
+/** For V8's compiled code of the command, in place of the user's cache folder. */
+const cacheFolder = fileURLToPath(new URL("node_modules/.cache/wirescope-tests", import.meta.url));
+mkdirSync(cacheFolder, { recursive: true });
+
+export default defineConfig({
+  // Tests import the packages by their names and get the sources.
+  resolve: { conditions: ["@wirescope/source"] },
+  ssr: { resolve: { conditions: ["@wirescope/source"], externalConditions: ["@wirescope/source"] } },
+  test: {
+    env: { XDG_CACHE_HOME: cacheFolder },
+    pool: "forks",
+    isolate: false,
+    sequence: { sequencer: ByProject },
+    // Most tests wait for other processes, so two cores run six files at a time.
+    maxWorkers: Math.max(6, availableParallelism()),
+    // The tests of lifetime ask the garbage collector; nothing else in the project does.
+    execArgv: ["--expose-gc"],
+    // Only a hang reaches these: tests wait for conditions, and a busy machine is ten times slower than an idle one.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
+    projects: Object.entries(projects).map(([name, { exclude = [], ...settings }]) => ({
+      extends: true,
+      test: {
+        name,
+        exclude: ["**/node_modules/**", "**/dist/**", ...exclude],
+        // Builds the command as it is published, the page, and the packages that programs of tests import.
+        globalSetup: name === "units" ? [] : ["./scripts/setup.mjs"],
+        ...settings,
+      },
+    })),
+  },
+});

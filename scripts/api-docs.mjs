@@ -1,28 +1,14 @@
-// npm run docs:api: generates the API reference of all public entries with TypeDoc, as HTML in docs/api.
+// npm run docs -- api: generates the API reference of all public entries with TypeDoc, as HTML in docs/api.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { command, root, run, SetupError } from "./setup.mjs";
+import { installTools, root } from "./setup.mjs";
 
-// TypeDoc needs the compiler API, which TypeScript 7 does not have. So it gets its own TypeScript.
+// Nothing else needs TypeDoc. It needs the compiler API, which TypeScript 7 does not have. So it gets its own TypeScript.
 const versions = { typedoc: "0.28.20", typescript: "5.9.3" };
 const home = join(root, ".api-docs");
 const out = join(root, "docs", "api");
-
-/** Installs TypeDoc below .api-docs, once: nothing else needs it. */
-async function installTypeDoc() {
-  const record = join(home, "installed");
-  const wanted = JSON.stringify(versions);
-  if (existsSync(record) && readFileSync(record, "utf8") === wanted) return;
-  console.error(`Installing TypeDoc ${versions.typedoc}.`);
-  mkdirSync(home, { recursive: true });
-  writeFileSync(join(home, "package.json"), '{"private": true}\n');
-  const packages = Object.entries(versions).map(([name, version]) => `${name}@${version}`);
-  const code = await run("npm", ["install", "--loglevel=error", "--no-progress", "--prefix", home, ...packages]);
-  if (code !== 0) throw new SetupError(`TypeDoc cannot be installed: npm exited with code ${code}.`);
-  writeFileSync(record, wanted);
-}
 
 function publicPackages() {
   return readdirSync(join(root, "packages"))
@@ -40,8 +26,8 @@ function publicEntries() {
   );
 }
 
-await command(async () => {
-  await installTypeDoc();
+export async function main() {
+  await installTools(home, versions);
   const { Application } = await import(pathToFileURL(join(home, "node_modules", "typedoc", "dist", "index.js")).href);
   const tsconfig = join(home, "tsconfig.json");
   const entryPoints = publicEntries();
@@ -76,4 +62,4 @@ await command(async () => {
   app.validate(project);
   await app.generateOutputs(project);
   return 0;
-});
+}

@@ -2,20 +2,16 @@
 // package that people install consists of this bundle. V8's compiled code is not part of it: packages/cli/bin/compile-cache.js
 // caches that on the user's machine.
 //
-// Called by scripts/setup.mjs and by vitest. To run it alone: node scripts/bundle.mjs
+// It is made from the TypeScript sources, so nothing has to be compiled before. Called by scripts/setup.mjs.
 
 import { createHash } from "node:crypto";
-import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensurePageBuilt } from "./page.mjs";
+import { ensureUpToDate, root } from "./up-to-date.mjs";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
 const cli = join(root, "packages", "cli");
-const outdir = join(cli, "bundle");
-const entry = join(cli, "dist", "index.js");
-const recordName = ".built";
-const record = join(outdir, recordName);
+const sources = join(cli, "src");
 
 /** Dependencies that are not bundled: native modules, and packages that few users need. */
 const external = ["@napi-rs/keyring", "koffi", "@opentelemetry/*", "@grpc/grpc-js"];
@@ -24,11 +20,11 @@ const external = ["@napi-rs/keyring", "koffi", "@opentelemetry/*", "@grpc/grpc-j
 const importTopScreen = {
   name: "import-top-screen",
   setup({ onLoad }) {
-    onLoad({ filter: /live[\\/]run-top\.js$/ }, ({ path }) => {
+    onLoad({ filter: /live[\\/]run-top\.ts$/ }, ({ path }) => {
       const code = readFileSync(path, "utf8");
       const contents = code.replace('import("./top-screen.js")', 'importModule("./top-screen.js")');
       if (contents === code) throw new Error(`${path} no longer imports top-screen.js.`);
-      return { contents };
+      return { contents, loader: "ts" };
     });
   },
 };
@@ -49,23 +45,39 @@ const replaceModules = {
   },
 };
 
-/** Bundles the output of `tsc -b` and builds the page, unless they are up to date. The dependencies must be installed. */
+/** What the builds have in common. */
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  platform: "node",
+  target: "node20.19",
+  conditions: ["@wirescope/source"],
+  metafile: true,
+  logLevel: "warning",
+};
+
+/** Bundles the command from its sources, unless it is up to date. The dependencies must be installed. */
 export async function ensureBundled() {
-  await ensurePageBuilt();
-  if (!existsSync(entry)) return;
-  const state = stateOf();
-  if (existsSync(record) && readFileSync(record, "utf8") === state) return;
-  const { build } = await import("esbuild");
-  // Into a temporary folder first, so that a running command keeps its bundle.
-  const aside = `${outdir}.${process.pid}`;
-  await build({
-    entryPoints: { wirescope: entry },
-    outdir: aside,
+  await ensureUpToDate(join(cli, "bundle"), "Bundling the command", async (folder) => {
+    const { build } = await import("esbuild");
+    const results = await Promise.all([
+      bundleCommand(build, folder),
+      bundleClockServer(build, folder),
+      bundleTopScreen(build, folder),
+    ]);
+    const scripts = ["bundle.mjs", "sdk-shims.mjs", "undici-client.cjs"].map((name) => join("scripts", name));
+    const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+    return [...scripts, ...inputs.filter((input) => !input.includes(":"))];
+  });
+}
+
+async function bundleCommand(build, folder) {
+  const result = await build({
+    ...common,
+    entryPoints: { wirescope: join(sources, "index.ts") },
+    outdir: folder,
     outExtension: { ".js": ".cjs" },
-    bundle: true,
-    platform: "node",
     format: "cjs",
-    target: "node20.19",
     // Smaller files load faster. Names are kept for stack traces.
     minifyWhitespace: true,
     minifySyntax: true,
@@ -82,7 +94,6 @@ export async function ensureBundled() {
       "jsonc-parser": "jsonc-parser/lib/esm/main.js",
       undici: fileURLToPath(new URL("undici-client.cjs", import.meta.url)),
     },
-    logLevel: "warning",
     define: { "import.meta.url": "importMetaUrl" },
     // Node's module wrapper, so that load-bundle.js need not concatenate it at each start. The globals are getters, which V8 does not inline.
     banner: {
@@ -91,54 +102,32 @@ export async function ensureBundled() {
     footer: { js: "})" },
   });
   // The key of the compile cache.
-  const bundle = join(aside, "wirescope.cjs");
+  const bundle = join(folder, "wirescope.cjs");
   appendFileSync(bundle, `// ${createHash("sha256").update(readFileSync(bundle)).digest("hex")}\n`);
-  // The demonstration starts it as a separate process.
-  await build({
-    entryPoints: { "clock-server": join(cli, "dist", "demo", "servers", "clock-server.js") },
-    outdir: aside,
+  return result;
+}
+
+/** The demonstration starts it as a separate process. */
+function bundleClockServer(build, folder) {
+  return build({
+    ...common,
+    entryPoints: { "clock-server": join(sources, "demo", "servers", "clock-server.ts") },
+    outdir: folder,
     outExtension: { ".js": ".mjs" },
-    bundle: true,
-    platform: "node",
     format: "esm",
-    target: "node20.19",
-    logLevel: "warning",
   });
-  // Ink waits for its layout engine at the top level, which only modules can.
-  await build({
-    entryPoints: { "top-screen": join(cli, "dist", "live", "top-screen.js") },
-    outdir: aside,
-    bundle: true,
-    platform: "node",
+}
+
+/** Ink waits for its layout engine at the top level, which only modules can. */
+function bundleTopScreen(build, folder) {
+  return build({
+    ...common,
+    entryPoints: { "top-screen": join(sources, "live", "top-screen.tsx") },
+    outdir: folder,
     format: "esm",
-    target: "node20.19",
     minify: true,
     define: { "process.env.NODE_ENV": '"production"', "process.env.DEV": '"false"' },
     plugins: [replaceModules],
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
-    logLevel: "warning",
   });
-  writeFileSync(join(aside, recordName), state);
-  rmSync(outdir, { recursive: true, force: true });
-  try {
-    renameSync(aside, outdir);
-  } catch {
-    // Another process has just written the same bundle.
-    rmSync(aside, { recursive: true, force: true });
-  }
 }
-
-/** Changes when `tsc -b` writes a file, and when dependencies are installed. */
-function stateOf() {
-  const built = ["channelz", "instrument", "tool-server", "gateway", "quirks", "cli"].map((name) =>
-    join(root, "packages", name, "dist", ".tsbuildinfo"),
-  );
-  const scripts = ["bundle.mjs", "sdk-shims.mjs", "undici-client.cjs"].map((name) => join(root, "scripts", name));
-  const files = [...built, join(root, "node_modules", ".package-lock.json"), ...scripts];
-  return files.map((file) => statSync(file).mtimeMs).join(" ");
-}
-
-/** The global setup of vitest. */
-export { ensureBundled as setup };
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) await ensureBundled();

@@ -219,23 +219,34 @@ const browserEntries = [
 ];
 const browserSafe = ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-web"];
 
-const root = resolve(process.argv[2] ?? fileURLToPath(new URL("..", import.meta.url)));
-const files = ["packages", "benchmarks", "conformance", "examples", "test", "docs", "README.md"]
-  .flatMap(sources)
-  .map((path) => ({ path, imports: importsOf(path) }));
-const importsByPath = new Map(files.map(({ path, imports }) => [path, imports]));
+// Of the checkout that is being checked.
+let root;
+let files;
+let importsByPath;
 
-const violations = [
-  ...files.flatMap((file) => file.imports.flatMap((found) => broken(file.path, found))),
-  ...foldersWithoutRow(),
-  ...cycles(),
-  ...browserEntries.filter((entry) => existsSync(join(root, entry))).flatMap(brokenInBrowser),
-  ...brokenTable(),
-];
-for (const { path, line, rule, advice } of violations) console.error(`${path}:${line}: ${rule}\n  ${advice}`);
-if (violations.length > 0) {
-  console.error(`\n${violations.length} violation(s). docs/architecture.md explains the import directions.`);
-  process.exitCode = 1;
+/** The violations in a checkout: path, line, rule, advice. */
+export function findViolations(checkout) {
+  root = checkout;
+  files = ["packages", "benchmarks", "conformance", "examples", "test", "docs", "README.md"]
+    .flatMap(sources)
+    .map((path) => ({ path, imports: importsOf(path) }));
+  importsByPath = new Map(files.map(({ path, imports }) => [path, imports]));
+  return [
+    ...files.flatMap((file) => file.imports.flatMap((found) => broken(file.path, found))),
+    ...foldersWithoutRow(),
+    ...cycles(),
+    ...browserEntries.filter((entry) => existsSync(join(root, entry))).flatMap(brokenInBrowser),
+    ...brokenTable(),
+  ];
+}
+
+function main([checkout = fileURLToPath(new URL("..", import.meta.url))]) {
+  const violations = findViolations(resolve(checkout));
+  for (const { path, line, rule, advice } of violations) console.error(`${path}:${line}: ${rule}\n  ${advice}`);
+  if (violations.length > 0) {
+    console.error(`\n${violations.length} violation(s). docs/architecture.md explains the import directions.`);
+    process.exitCode = 1;
+  }
 }
 
 /** The violations of one import. */
@@ -487,3 +498,5 @@ function sources(directory) {
     return /\.(ts|tsx|mjs|js|md)$/.test(entry.name) ? [path] : [];
   });
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) main(process.argv.slice(2));

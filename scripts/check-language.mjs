@@ -53,6 +53,7 @@ const replacements = [
   [/\bwhere (there|nothing|nobody|none|not) (is|are|was|has|have|can|does|may|known|given|set)\b/, "if, when"],
   [/\bwants to know\b/, "requires"],
   [/\bof this machine's own\b/, "of this machine"],
+  [/\burl\.can parse\(/, "parseUrl of url.ts: on Node 20, URL.canParse rejects strings that are not ASCII"],
 ];
 
 /** Matches a line with at least one of them: most lines contain none. */

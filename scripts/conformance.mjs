@@ -13,11 +13,12 @@ import { parseArgs } from "node:util";
 import { runClientSide } from "./conformance/client-side.mjs";
 import { runServerSide } from "./conformance/server-side.mjs";
 import { installSuite } from "./conformance/suite.mjs";
-import { command, SetupError } from "./setup.mjs";
+import { SetupError } from "./setup.mjs";
 
 const sides = { client: runClientSide, server: runServerSide };
 
-await command(async (args) => {
+/** Runs the suite; returns the exit code. */
+export async function main(args) {
   const { values } = parseArgs({
     args,
     options: {
@@ -61,4 +62,4 @@ await command(async (args) => {
   }
   if (times > 1) console.log(`${goodRuns} of ${times} runs passed.`);
   return goodRuns === times ? 0 : 1;
-});
+}

@@ -7,17 +7,17 @@
 // Each mutation is tested only with the tests next to the code. The reports are in .mutation/reports.
 
 import { subscribe } from "node:diagnostics_channel";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { command, root, run, SetupError } from "./setup.mjs";
+import { installTools, root, SetupError } from "./setup.mjs";
 
 /** Each part is a folder, its files to mutate, and the tests to run; default: all files, and all tests. */
 const parts = {
   registry: ["packages/channelz/src/registry"],
   // All tests of the folder run this code, but only these are about it.
-  tables: ["packages/channelz/src/registry", "{id-index,ordered-table}.ts", "{id-index,ordered-table}.test.ts"],
+  tables: ["packages/channelz/src/registry", "{id-index,ordered-table}.ts", "{id-index,ordered-table}.process.test.ts"],
   client: ["packages/channelz/src/client"],
   substitution: [
     "packages/tool-server/src/config",
@@ -33,25 +33,11 @@ const parts = {
   rank: ["packages/tool-server/src/why/rank"],
 };
 
-// Version 10 needs Node 22.
-const strykerVersion = "9.6.1";
+// 170 packages that nothing else needs; they find vitest in the checkout. Version 10 needs Node 22.
+const strykerPackages = { "@stryker-mutator/core": "9.6.1", "@stryker-mutator/vitest-runner": "9.6.1" };
 const home = join(root, ".mutation");
 const sandbox = join(".mutation", `sandbox-${process.pid}`);
 const packageOf = (name) => join(home, "node_modules", "@stryker-mutator", name, "dist", "src", "index.js");
-
-/** Installs Stryker below .mutation, once: 170 packages that nothing else needs. It finds vitest in the checkout. */
-async function installStryker() {
-  const record = join(home, "installed");
-  if (existsSync(record) && readFileSync(record, "utf8") === strykerVersion) return;
-  console.error(`Installing Stryker ${strykerVersion}.`);
-  mkdirSync(home, { recursive: true });
-  writeFileSync(join(home, "package.json"), '{"private": true}\n');
-  const packages = ["core", "vitest-runner"].map((name) => `@stryker-mutator/${name}@${strykerVersion}`);
-  const args = ["install", "--loglevel=error", "--no-progress", "--legacy-peer-deps", "--prefix", home, ...packages];
-  const code = await run("npm", args);
-  if (code !== 0) throw new SetupError(`Stryker cannot be installed: npm ended with code ${code}.`);
-  writeFileSync(record, strykerVersion);
-}
 
 /** Mutates the code of one part, or of one of its files; returns all mutations and their results. */
 async function mutate(Stryker, name, file, concurrency) {
@@ -117,9 +103,7 @@ function endWorkersAtExit() {
   });
 }
 
-await command(main, { needsBuild: false });
-
-async function main(args) {
+export async function main(args) {
   const { values, positionals } = parseArgs({
     args,
     options: { concurrency: { type: "string", default: String(Math.max(1, availableParallelism() - 1)) } },
@@ -134,7 +118,7 @@ async function main(args) {
     if (!Object.hasOwn(parts, name))
       throw new SetupError(`Unknown part "${name}". Parts: ${Object.keys(parts).join(", ")}.`);
   }
-  await installStryker();
+  await installTools(home, strykerPackages, "--legacy-peer-deps");
   endWorkersAtExit();
   const { Stryker } = await import(packageOf("core"));
   for (const one of wanted) {

@@ -1,27 +1,12 @@
-// npm run docs:reference: writes docs/reference.md from the tables and schemas that the code itself uses.
-//
-// `--check` writes nothing and fails if the page is out of date.
+// Writes docs/reference.md from the tables and schemas that the code itself uses.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { command, root } from "./setup.mjs";
+import { root } from "./up-to-date.mjs";
 
-const page = join(root, "docs", "reference.md");
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  command(main);
-}
-
-async function main(args) {
-  const text = await referenceText();
-  if (!args.includes("--check")) {
-    writeFileSync(page, text);
-    return 0;
-  }
-  if (readFileSync(page, "utf8") === text) return 0;
-  console.error("docs/reference.md is out of date. Run: npm run docs:reference");
-  return 1;
+/** Writes the page. The packages must be built. */
+export async function writeReference() {
+  writeFileSync(join(root, "docs", "reference.md"), await referenceText());
 }
 
 /** The text of the page. The packages must be built. */
@@ -40,7 +25,7 @@ export async function referenceText() {
 
   return `${[
     "# Reference",
-    "Every configuration field, command-line option and environment variable. This page is generated (`npm run docs:reference`)\nfrom the tables and schemas that the code uses.",
+    "Every configuration field, command-line option and environment variable. This page is generated (`npm run generate`)\nfrom the tables and schemas that the code uses.",
     "[Errors](errors.md), [metrics and traces](telemetry.md) and [rules of `wirescope check`](configuration.md#rules) have their own pages.",
 
     "## Configuration file",

@@ -1,4 +1,4 @@
-// npm run docs:screenshots: takes the screenshots of the page in docs/images from the demonstration, in Chromium.
+// npm run docs -- screenshots: takes the screenshots of the page in docs/images from the demonstration, in Chromium.
 //
 // Run it after changing the page, check the screenshots, and commit those that differ visibly.
 
@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { command, root, SetupError } from "./setup.mjs";
+import { root, SetupError } from "./setup.mjs";
 
 const executablePath = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 const program = join(root, "packages", "cli", "bin", "wirescope.js");
@@ -19,7 +19,7 @@ const maxBytes = 130_000;
 /** How many calls to wait for before the first screenshot. */
 const callCount = 10;
 
-await command(async () => {
+export async function main() {
   if (!existsSync(executablePath)) {
     throw new SetupError(
       `Cannot take screenshots: ${executablePath} does not exist. Install Chromium (Debian: chromium), or set CHROMIUM_PATH.`,
@@ -36,7 +36,7 @@ await command(async () => {
     await gateway.stop();
   }
   return 0;
-});
+}
 
 /** Starts the demonstration with a temporary home, on a free port. */
 async function startDemonstration() {

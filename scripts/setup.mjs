@@ -4,14 +4,15 @@
 // command that follows.
 
 import { spawn } from "node:child_process";
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { ensureBundled } from "./bundle.mjs";
+import { ensurePageBuilt } from "./page.mjs";
+import { root } from "./up-to-date.mjs";
 
-/** The directory of the checkout. */
-export const root = fileURLToPath(new URL("..", import.meta.url));
+export { root };
 
 const lockFile = join(root, ".setup.lock");
 
@@ -29,7 +30,7 @@ export async function ensureInstalled() {
   await withLock(async () => {
     if (isInstalled()) return;
     say("Installing dependencies (npm ci). This runs once, and again when package-lock.json changes.");
-    const code = await run("npm", ["ci", "--loglevel=error", "--no-progress"]);
+    const code = await reported("installing", run("npm", ["ci", "--loglevel=error", "--no-progress"]));
     if (code !== 0) {
       throw new SetupError(
         [
@@ -42,37 +43,67 @@ export async function ensureInstalled() {
   });
 }
 
-/** Builds all packages that have changed. */
-export async function ensureBuilt() {
+/** Installs packages that only one command needs, with these versions, into a folder of their own, once. */
+export async function installTools(folder, versions, ...options) {
+  const packages = Object.entries(versions).map(([name, version]) => `${name}@${version}`);
+  const record = join(folder, "installed");
+  if (existsSync(record) && readFileSync(record, "utf8") === packages.join("\n")) return;
+  say(`Installing ${packages.join(", ")}.`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), '{"private": true}\n');
+  const args = ["install", "--loglevel=error", "--no-progress", ...options, "--prefix", folder, ...packages];
+  const code = await reported("installing", run("npm", args));
+  if (code !== 0) throw new SetupError(`These packages cannot be installed: npm ended with code ${code}.`);
+  writeFileSync(record, packages.join("\n"));
+}
+
+/** Builds the command and its page from their sources, unless they are up to date. */
+export async function ensureCommandBuilt() {
+  await withLock(async () => {
+    await reported("bundling the command", ensureBundled());
+    await reported("building the page", ensurePageBuilt());
+  });
+}
+
+/** Compiles the packages that have changed, which checks their types. */
+export async function ensureCompiled() {
   const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
   await withLock(async () => {
-    const code = await run(process.execPath, [compiler, "-b"]);
+    const code = await reported("compiling the packages", run(process.execPath, [compiler, "-b"]));
     if (code !== 0) {
       throw new SetupError(
         `The build (tsc -b) failed with code ${code}; see the errors above. Fix them, then run the command again.`,
       );
     }
-    const { ensureBundled } = await import("./bundle.mjs");
-    await ensureBundled();
   });
 }
 
-/** Runs a command of this checkout: the setup, then `main`. A SetupError is reported without a stack. */
-export function command(main, { needsBuild = true } = {}) {
-  return explain(async () => {
-    await ensureInstalled();
-    if (needsBuild) await ensureBuilt();
-    process.exitCode = await main(process.argv.slice(2));
-  });
+/** Builds everything that is not up to date. */
+export async function ensureBuilt() {
+  await ensureCompiled();
+  await ensureCommandBuilt();
 }
 
-async function explain(work) {
+/** The global setup of vitest. It exits on a failure: vitest would report that no test file was found. */
+export async function setup() {
   try {
-    await work();
+    await ensureBuilt();
   } catch (error) {
-    if (!(error instanceof SetupError)) throw error;
     say(error.message);
-    process.exitCode = error.exitCode;
+    process.exit(1);
+  }
+}
+
+/** Says every ten seconds that a step of the setup still runs. */
+async function reported(step, work) {
+  const startedAt = performance.now();
+  const timer = setInterval(() => {
+    say(`  still ${step}, ${Math.round((performance.now() - startedAt) / 1000)} s`);
+  }, 10_000);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
   }
 }
 
@@ -103,7 +134,8 @@ export function run(program, args, { stdout = 2 } = {}) {
   });
 }
 
-function say(text) {
+/** Writes a line to standard error. */
+export function say(text) {
   process.stderr.write(`${text}\n`);
 }
 
@@ -146,15 +178,10 @@ function readPackages(...path) {
 
 /** One setup at a time in a checkout: npm ci deletes node_modules, which others may be using. */
 async function withLock(work) {
-  let isReported = false;
-  while (!tryLock()) {
-    const holder = readLock();
-    if (holder !== undefined && !isAlive(holder)) {
-      breakLock(holder);
-      continue;
-    }
-    if (!isReported) say(`Waiting for another setup of this checkout (process ${holder}), which holds ${lockFile}.`);
-    isReported = true;
+  for (let known, holder = takeLock(); holder !== process.pid; holder = takeLock()) {
+    if (holder !== undefined && holder !== known)
+      say(`Waiting for another setup of this checkout (process ${holder}), which holds ${lockFile}.`);
+    known = holder;
     await sleep(100);
   }
   const release = () => rmSync(lockFile, { force: true });
@@ -167,56 +194,21 @@ async function withLock(work) {
   }
 }
 
-// Created as a link to a complete file, so that a lock is never read without its holder.
-function tryLock() {
-  const mine = `${lockFile}.${process.pid}`;
-  writeFileSync(mine, String(process.pid));
+/** Takes the lock, and removes that of a process that has ended. Returns the holder; undefined if it has just changed. */
+function takeLock() {
   try {
-    linkSync(mine, lockFile);
-    return true;
+    writeFileSync(lockFile, String(process.pid), { flag: "wx" });
+    return process.pid;
   } catch (error) {
-    if (error.code === "EEXIST") return false;
-    throw error;
-  } finally {
-    rmSync(mine, { force: true });
+    if (error.code !== "EEXIST") throw error;
   }
-}
-
-function readLock() {
   try {
-    return Number(readFileSync(lockFile, "utf8"));
+    const holder = Number(readFileSync(lockFile, "utf8"));
+    // While the file is still empty, this is 0, the group of this process, which exists.
+    process.kill(holder, 0);
+    return holder === 0 ? undefined : holder;
   } catch (error) {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
+    if (error.code === "ESRCH") rmSync(lockFile, { force: true });
+    return undefined;
   }
-}
-
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === "EPERM";
-  }
-}
-
-// If several processes find a lock whose holder died, one of them moves it away. If that was the lock of a new holder, it
-// is moved back.
-function breakLock(deadHolder) {
-  const aside = `${lockFile}.stale-${process.pid}`;
-  try {
-    renameSync(lockFile, aside);
-    if (Number(readFileSync(aside, "utf8")) !== deadHolder) linkSync(aside, lockFile);
-  } catch (error) {
-    if (error.code !== "ENOENT" && error.code !== "EEXIST") throw error;
-  } finally {
-    rmSync(aside, { force: true });
-  }
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await explain(async () => {
-    await ensureInstalled();
-    if (process.argv[2] !== "install") await ensureBuilt();
-  });
 }

@@ -1,10 +1,9 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { createUserFolder, runCommand } from "./e2e/command.test.helper.js";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 interface Finding {
@@ -87,24 +86,21 @@ test.each([
 });
 
 test("help output and error messages of the command contain none of the replaced words", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "wirescope-language-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await writeFile(
-    join(folder, ".mcp.json"),
-    '{ "mcpServers": { "a": { "type": "http", "url": "ftp://x", "headers": { "Authorization": "x" } } } }',
-  );
-  const run = async (...args: string[]): Promise<string> =>
-    promisify(execFile)(process.execPath, [join(root, "packages/cli/bin/wirescope.js"), ...args], {
-      cwd: folder,
-      env: { ...process.env, HOME: folder },
-    }).then(
-      ({ stdout, stderr }) => stdout + stderr,
-      ({ stdout, stderr }) => stdout + stderr,
-    );
+  const { home, configure } = createUserFolder();
+  const file = configure({ a: { type: "http", url: "ftp://x", headers: { Authorization: "x" } } });
+  const run = async (...argv: string[]): Promise<string> => {
+    const { stdout, stderr } = await runCommand(argv, { env: { HOME: home } });
+    return stdout + stderr;
+  };
   const overview = await run("--help");
   const names = [...overview.matchAll(/^ {2}([a-z]+)\b.* {2}\S/gm)].map(([, name = ""]) => name);
   expect(names).toEqual(expect.arrayContaining(["up", "why", "login", "tree"]));
-  const outputs = [overview, await run("check"), await run("why", "nobody"), await run("tools", "--prot")];
+  const outputs = [
+    overview,
+    await run("check", file),
+    await run("why", "nobody", "--config", file),
+    await run("tools", "--prot"),
+  ];
   for (const name of new Set(names)) if (name !== "wirescope") outputs.push(await run(name, "--help"));
   expect(checkText("output", outputs.join("\n"))).toEqual([]);
-}, 600_000);
+});

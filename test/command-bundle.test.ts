@@ -45,9 +45,9 @@ const router = "@connectrpc/connect/dist/esm/router.js";
 const isOf = (part: string) => (path: string) => path.endsWith(part);
 
 test("starts the gateway without loading the protobuf runtime and the Connect router", () => {
-  const loaded = loadedWith("packages/cli/dist/up/run-up.js");
-  expect(loaded.some(isOf("packages/gateway/dist/run-gateway.js"))).toBe(true);
-  expect(loaded.some(isOf("packages/channelz/dist/registry/registry.js"))).toBe(true);
+  const loaded = loadedWith("packages/cli/src/up/run-up.ts");
+  expect(loaded.some(isOf("packages/gateway/src/run-gateway.ts"))).toBe(true);
+  expect(loaded.some(isOf("packages/channelz/src/registry/registry.ts"))).toBe(true);
   for (const part of [messages, router]) expect(loaded.filter(isOf(part))).toEqual([]);
 });
 
@@ -60,7 +60,7 @@ test("starts without loading the SDK, the parsers of configurations, connections
   const bundle = coverage.result.find(({ url }) => url.endsWith("/bundle/wirescope.cjs"));
   // A module is a function that is named by its path.
   const loaded = bundle?.functions.filter(({ ranges }) => ranges[0]?.count !== 0).map((run) => run.functionName) ?? [];
-  expect(loaded).toContain("packages/cli/dist/options.js");
+  expect(loaded).toContain("packages/cli/src/options.ts");
   const connects =
     /@modelcontextprotocol|zod|undici|jsonc-parser|smol-toml|tool-server\/dist\/(connection|auth|config)\//;
   expect(loaded.filter((name) => connects.test(name))).toEqual([]);
@@ -80,7 +80,7 @@ test("fails if the process ends before the command has a result", () => {
 });
 
 test("loads the protobuf runtime and the Connect router with the services", () => {
-  const loaded = loadedWith("packages/channelz/dist/listener/create-services.js");
+  const loaded = loadedWith("packages/channelz/src/listener/create-services.ts");
   for (const part of [messages, router]) expect(loaded.filter(isOf(part))).toHaveLength(1);
 });
 

@@ -15,9 +15,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 const bin = fileURLToPath(new URL("../packages/cli/bin", import.meta.url));
 const { NODE_OPTIONS: _, XDG_CACHE_HOME: __, ...inherited } = process.env;
@@ -52,20 +52,22 @@ function run(env: Record<string, string> = {}): string {
   return execFileSync(process.execPath, [join(folder, "bin", "wirescope.js")], options);
 }
 
-/** Compiles another source, and writes the result to a place that the command might read. */
-function plant(source: string, path: string): void {
-  const filename = join(folder, "bundle", "wirescope.cjs");
+/** The compiled code of the hostile source, which a test copies to a place that the command might read. */
+const planted = join(mkdtempSync(join(tmpdir(), "wirescope-planted-")), "code");
+
+beforeAll(() => {
   // Run first, because V8 keeps only functions that it has compiled.
   const program = `const { Script } = require("node:vm");
-    const script = new Script(${JSON.stringify(source)}, { filename: ${JSON.stringify(filename)} });
+    const script = new Script(${JSON.stringify(hostile)});
     const loaded = {};
     script.runInThisContext()(loaded);
     loaded.runProcess();
     const data = script.createCachedData();
     const hash = require("node:crypto").createHash("sha256").update(data).digest();
-    require("node:fs").writeFileSync(${JSON.stringify(path)}, Buffer.concat([data, hash]), { mode: 0o600 });`;
+    require("node:fs").writeFileSync(${JSON.stringify(planted)}, Buffer.concat([data, hash]), { mode: 0o600 });`;
   execFileSync(process.execPath, ["--eval", program], { env: inherited });
-}
+});
+afterAll(() => rmSync(dirname(planted), { recursive: true }));
 
 /** The name of the cached code of this bundle, as it was last written. */
 const nameOf = (source: string): string => {
@@ -75,7 +77,7 @@ const nameOf = (source: string): string => {
 
 describe("the compile cache", () => {
   test("ignores a cache next to the bundle, as if it had been published", () => {
-    plant(hostile, join(folder, "bundle", "wirescope.cjs.cache"));
+    cpSync(planted, join(folder, "bundle", "wirescope.cjs.cache"));
     expect(run()).toBe("good");
   });
 
@@ -89,7 +91,7 @@ describe("the compile cache", () => {
     expect(statSync(cache).mode & 0o777).toBe(0o700);
     expect(statSync(join(cache, nameOf(honest))).mode & 0o777).toBe(0o600);
     // It is used: this one prints another word.
-    plant(hostile, join(cache, nameOf(honest)));
+    cpSync(planted, join(cache, nameOf(honest)));
     expect(run()).toBe("evil");
     // Another build has another hash.
     writeFileSync(bundle, sourceOf("next"));
@@ -105,7 +107,7 @@ describe("the compile cache", () => {
     expect(run()).toBe("good");
     const file = join(cache, nameOf(honest));
     const whole = readFileSync(file);
-    for (let at = 0; at < whole.length; at += Math.ceil(whole.length / 8)) {
+    for (const at of [0, whole.length >> 1, whole.length - 8]) {
       const damaged = Buffer.from(whole).fill(0xff, at, at + 8);
       writeFileSync(file, damaged);
       expect(run()).toBe("good");
@@ -136,7 +138,7 @@ describe("the compile cache", () => {
       : []),
   ])("ignores the cache if %s", (__, spoil) => {
     mkdirSync(cache, { mode: 0o700 });
-    plant(hostile, join(cache, nameOf(honest)));
+    cpSync(planted, join(cache, nameOf(honest)));
     spoil();
     expect(run()).toBe("good");
   });

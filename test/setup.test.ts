@@ -6,14 +6,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-const setup = fileURLToPath(new URL("../scripts/setup.mjs", import.meta.url));
+const scripts = fileURLToPath(new URL("../scripts", import.meta.url));
 let checkout: string;
 
 beforeEach(async () => {
   checkout = await mkdtemp(join(tmpdir(), "setup-"));
-  await mkdir(join(checkout, "scripts"));
   await mkdir(join(checkout, "packages/part"), { recursive: true });
-  await cp(setup, join(checkout, "scripts/setup.mjs"));
+  await cp(scripts, join(checkout, "scripts"), { recursive: true });
   await writeManifests("1.0.0");
 });
 
@@ -38,7 +37,7 @@ async function writeManifests(version: string, locked: string = version, name = 
 }
 
 async function install(): Promise<{ code: number; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [join(checkout, "scripts/setup.mjs"), "install"]);
+  const child = spawn(process.execPath, [join(checkout, "scripts/run.mjs"), "install"]);
   let stdout = "";
   let stderr = "";
   child.stdout.on("data", (chunk) => {
@@ -51,34 +50,33 @@ async function install(): Promise<{ code: number; stdout: string; stderr: string
   return { code, stdout, stderr };
 }
 
-test("installs once, and again when the lock file changes, with nothing on standard output", async () => {
-  const first = await install();
-  expect(first).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("Installing") });
-  expect(await install()).toEqual({ code: 0, stdout: "", stderr: "" });
-  await writeManifests("1.1.0");
-  expect(await install()).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("Installing") });
-  expect(await install()).toEqual({ code: 0, stdout: "", stderr: "" });
-});
-
-test("installs again when the lock file has another name for a package of the checkout", async () => {
-  await install();
-  await writeManifests("1.0.0", "1.0.0", "renamed");
-  expect(await install()).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("Installing") });
-  expect(await install()).toEqual({ code: 0, stdout: "", stderr: "" });
-});
-
-test("installs once for concurrent setups, and the others wait for it", async () => {
-  const all = await Promise.all([install(), install(), install()]);
-  expect(all.map(({ code }) => code)).toEqual([0, 0, 0]);
-  expect(all.filter(({ stderr }) => stderr.includes("Installing"))).toHaveLength(1);
-  expect((await readdir(checkout)).filter((name) => name.startsWith(".setup"))).toEqual([]);
-});
-
-test("does not block after a setup that died", async () => {
+/** Leaves the lock of a setup that died. */
+async function leaveLock(): Promise<void> {
   const dead = spawn(process.execPath, ["--version"]);
   await once(dead, "close");
   await writeFile(join(checkout, ".setup.lock"), String(dead.pid));
-  expect(await install()).toMatchObject({ code: 0 });
+}
+
+test("installs once for concurrent setups, and again when the lock file changes, with nothing on standard output", async () => {
+  const installed = { code: 0, stdout: "", stderr: expect.stringContaining("Installing") };
+  const upToDate = { code: 0, stdout: "", stderr: "" };
+  const all = await Promise.all([install(), install(), install()]);
+  expect(all.map(({ code, stdout }) => [code, stdout])).toEqual([
+    [0, ""],
+    [0, ""],
+    [0, ""],
+  ]);
+  expect(all.filter(({ stderr }) => stderr.includes("Installing"))).toHaveLength(1);
+  expect((await readdir(checkout)).filter((name) => name.startsWith(".setup"))).toEqual([]);
+  expect(await install()).toEqual(upToDate);
+  await writeManifests("1.1.0");
+  // A setup that died does not block it.
+  await leaveLock();
+  expect(await install()).toEqual(installed);
+  // Another name for a package of the checkout.
+  await writeManifests("1.1.0", "1.1.0", "renamed");
+  expect(await install()).toEqual(installed);
+  expect(await install()).toEqual(upToDate);
 });
 
 test("exits with code 1, the output of npm and advice if the install fails", async () => {

@@ -5,7 +5,7 @@ import { benchPage } from "./page.js";
 import { benchPages } from "./pages.js";
 import { benchPeers } from "./peers/bench-peers.js";
 import { benchRecordings } from "./recordings/bench-recordings.js";
-import { printSection, type Row } from "./report.js";
+import { printProgress, printSection, type Row } from "./report.js";
 import { benchServing } from "./serving.js";
 import { benchSockets } from "./sockets.js";
 import { readCpuTime, stolenTimeWarning } from "./stolen-time.js";
@@ -43,8 +43,10 @@ const chosen = process.argv.slice(2).filter((arg) => arg in sections);
 console.log(
   `Node ${process.version}, ${process.platform} ${process.arch}. Both sides of a ratio were measured in this run.`,
 );
-for (const name of chosen.length > 0 ? chosen : Object.keys(sections)) {
+const names = chosen.length > 0 ? chosen : Object.keys(sections);
+for (const [at, name] of names.entries()) {
   const { title, sides, bench } = sections[name]!;
+  printProgress(`${title} (section ${at + 1} of ${names.length})`);
   const before = readCpuTime();
   printSection(title, await bench(), sides);
   const warning = stolenTimeWarning(before);

@@ -9,6 +9,11 @@ export interface Row {
   readonly isMet?: boolean;
 }
 
+/** Says on standard error what is measured now, and since when the process runs. */
+export function printProgress(text: string): void {
+  console.error(`[${Math.round(performance.now() / 1000)} s] ${text}`);
+}
+
 /** A row for costs, where less is better. */
 export function costRow(work: string, unit: string, ours: number, theirs: number, ratio: number, most?: number): Row {
   return {

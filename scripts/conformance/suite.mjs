@@ -1,9 +1,9 @@
 // The official suite: its location, the Node that runs it, and the scenarios of each revision of the protocol.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { root, run, SetupError } from "../setup.mjs";
+import { installTools, root } from "../setup.mjs";
 
 const suiteVersion = "0.2.0-alpha.12";
 const nodeVersion = "22.23.3";
@@ -13,19 +13,8 @@ const folder = join(root, "conformance", ".suite");
 export async function installSuite() {
   const isNewEnough = Number(process.versions.node.split(".", 1)) >= 22;
   const nodePackage = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
-  const wanted = [
-    `@modelcontextprotocol/conformance@${suiteVersion}`,
-    ...(isNewEnough ? [] : [`${nodePackage}@${nodeVersion}`]),
-  ];
-  const record = join(folder, "installed");
-  if (!existsSync(record) || readFileSync(record, "utf8") !== wanted.join("\n")) {
-    console.error(`Installing the suite: ${wanted.join(", ")}.`);
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "package.json"), '{"private": true}\n');
-    const code = await run("npm", ["install", "--loglevel=error", "--no-progress", "--prefix", folder, ...wanted]);
-    if (code !== 0) throw new SetupError(`The suite cannot be installed: npm ended with code ${code}.`);
-    writeFileSync(record, wanted.join("\n"));
-  }
+  const suite = { "@modelcontextprotocol/conformance": suiteVersion };
+  await installTools(folder, isNewEnough ? suite : { ...suite, [nodePackage]: nodeVersion });
   const home = join(folder, "node_modules", "@modelcontextprotocol", "conformance");
   return {
     home,

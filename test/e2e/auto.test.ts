@@ -113,15 +113,22 @@ test("[CZ-OP-3] lists every server of a process in GetServers, whatever created 
   expect(await endOf(app)).toMatchObject({ code: 0 });
 });
 
-test("shows the attempts of connect-node and grpc-js clients with unreachable targets, and why they fail", async () => {
+test("shows requests of the global fetch with their connection, and why connect-node, grpc-js and fetch cannot reach targets", async () => {
   const app = start(
     { WIRESCOPE_LISTEN: `unix:${folder}/app-{pid}.sock` },
     "--input-type=module",
     "--eval",
-    `import * as grpc from "@grpc/grpc-js";
+    `import { createServer } from "node:http";
+     import * as grpc from "@grpc/grpc-js";
      import { createClient } from "@connectrpc/connect";
      import { createGrpcTransport } from "@connectrpc/connect-node";
      import { Shop } from "./examples/connect-node/shop.js";
+     // Otherwise the client closes the idle connection after four seconds.
+     const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => response.end("hello"));
+     await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+     const url = \`http://127.0.0.1:\${server.address().port}\`;
+     await (await fetch(url)).text();
+     await fetch("http://127.0.0.1:3").catch(() => console.log("fetched", url));
      const shop = createClient(Shop, createGrpcTransport({ baseUrl: "http://127.0.0.1:1" }));
      await shop.buy({ value: "apples" }).catch(({ code }) => console.log("connect-node", code));
      const client = new grpc.Client("127.0.0.1:2", grpc.credentials.createInsecure());
@@ -129,20 +136,24 @@ test("shows the attempts of connect-node and grpc-js clients with unreachable ta
      client.makeUnaryRequest("/example.Shop/Buy", bytes, bytes, "pears", ({ code }) => console.log("grpc-js", code));
      process.stdin.once("data", () => process.exit());`,
   );
-  await untilPrinted(app, /connect-node 14\ngrpc-js 14\n/);
+  const printed = await untilPrinted(app, /fetched \S+\nconnect-node 14\ngrpc-js 14\n/);
   const source = connectChannelz(`unix:${folder}/app-${app.process.pid}.sock`);
-  const { channel } = await source.getTopChannels();
-  const shown = channel.map(({ data }) => ({
-    target: data?.target,
-    state: data?.state?.state,
-    hasCause: data?.trace?.events.some(({ description }) => /TRANSIENT_FAILURE: .*ECONNREFUSED/.test(description)),
-    calls: [data?.callsStarted, data?.callsFailed],
-  }));
-  // Only the connections of connect-node are observed, and a call without a connection has none.
-  expect(shown).toEqual([
-    { target: "http://127.0.0.1:1", state: 4, hasCause: true, calls: [0n, 0n] },
-    { target: "127.0.0.1:2", state: 4, hasCause: true, calls: [1n, 1n] },
-  ]);
+  await vi.waitFor(async () => {
+    const { channel } = await source.getTopChannels();
+    const shown = channel.map(({ data }) => ({
+      target: data?.target,
+      state: data?.state?.state,
+      hasCause: data?.trace?.events.some(({ description }) => /TRANSIENT_FAILURE: .*ECONNREFUSED/.test(description)),
+      calls: [data?.callsStarted, data?.callsSucceeded, data?.callsFailed],
+    }));
+    // Only the connections of connect-node are observed, and a call without a connection has none.
+    expect(shown).toEqual([
+      { target: /fetched (\S+)/.exec(printed)?.[1], state: 3, hasCause: false, calls: [1n, 1n, 0n] },
+      { target: "http://127.0.0.1:3", state: 4, hasCause: true, calls: [1n, 0n, 1n] },
+      { target: "http://127.0.0.1:1", state: 4, hasCause: true, calls: [0n, 0n, 0n] },
+      { target: "127.0.0.1:2", state: 4, hasCause: true, calls: [1n, 0n, 1n] },
+    ]);
+  }, pollOptions);
   await source.close();
   app.process.stdin.write("enough\n");
   expect(await endOf(app)).toMatchObject({ code: 0, stderr: "" });
@@ -219,51 +230,9 @@ test("shows a worker thread at the address if only the thread is started with th
   expect(stderr).toContain("WIRESCOPE_NOT_OBSERVED");
 });
 
-test("does nothing if the variable is not set", async () => {
-  const job = start({ WIRESCOPE_LISTEN: "" }, "-e", "console.log('done')");
-  expect(await endOf(job)).toEqual({ code: 0, stdout: "done\n", stderr: "" });
-});
-
-test.each([
-  { WIRESCOPE_LISTEN: "nonsense" },
-  { WIRESCOPE_LISTEN: "0.0.0.0:0" },
-  { WIRESCOPE_LISTEN: "unix:/nowhere/at/all.sock" },
-  { WIRESCOPE_LISTEN: "127.0.0.1:0", WIRESCOPE_CERT_FILE: "/nowhere/cert.pem" },
-  { WIRESCOPE_LISTEN: "127.0.0.1:0", WIRESCOPE_CERT_FILE: "/nowhere/cert.pem", WIRESCOPE_KEY_FILE: "/nowhere/key.pem" },
-])("emits a warning for an unusable setting (%o), and the application runs", async (setting) => {
-  const job = start(setting, "-e", "console.log('done')");
+test("emits a warning for an unusable setting, and the application runs", async () => {
+  const job = start({ WIRESCOPE_LISTEN: "unix:/nowhere/at/all.sock" }, "-e", "console.log('done')");
   const { stderr, ...rest } = await endOf(job);
   expect(rest).toEqual({ code: 0, stdout: "done\n" });
   expect(stderr).toContain("WIRESCOPE_NOT_OBSERVED");
-});
-
-test("shows requests of the global fetch with their connection, and failed ones with their cause", async () => {
-  const app = start(
-    { WIRESCOPE_LISTEN: `unix:${folder}/app-{pid}.sock` },
-    "--input-type=module",
-    "--eval",
-    `import { createServer } from "node:http";
-     // Otherwise the client closes the idle connection after four seconds.
-     const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => response.end("hello"));
-     await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-     const url = \`http://127.0.0.1:\${server.address().port}\`;
-     await (await fetch(url)).text();
-     await fetch("http://127.0.0.1:2").catch(() => {});
-     console.log(url);
-     process.stdin.once("data", () => process.exit());`,
-  );
-  const url = (await untilPrinted(app, /\n/)).trim();
-  const source = connectChannelz(`unix:${folder}/app-${app.process.pid}.sock`);
-  await vi.waitFor(async () => {
-    const { channel } = await source.getTopChannels();
-    expect(
-      channel.map(({ data }) => [data?.target, data?.state?.state, data?.callsSucceeded, data?.callsFailed]),
-    ).toEqual([
-      [url, 3, 1n, 0n],
-      ["http://127.0.0.1:2", 4, 0n, 1n],
-    ]);
-  }, pollOptions);
-  await source.close();
-  app.process.stdin.write("enough\n");
-  expect(await endOf(app)).toMatchObject({ code: 0, stderr: "" });
 });

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 
 /** The browser: that of CHROMIUM_PATH, else Debian's. */
 const executablePath = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
@@ -13,8 +13,8 @@ if (!isChromiumInstalled) {
   );
 }
 
+/** Shared by the files of a process, and ends with it. */
 let launched: Promise<Browser> | undefined;
-afterAll(async () => (await launched)?.close());
 
 /** Opens a page in a new context, and collects its problems. */
 export async function openPage(options: BrowserContextOptions = {}): Promise<{ page: Page; problems: string[] }> {
@@ -22,7 +22,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<{ p
   launched ??= chromium.launch({ executablePath, args: isRoot ? ["--no-sandbox"] : [] });
   const context = await (await launched).newContext(options);
   onTestFinished(() => context.close());
-  // Only a hang reaches this, as in vitest.base.ts.
+  // Only a hang reaches this, as in vitest.config.ts.
   context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   const problems: string[] = [];

@@ -6,10 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createBrowser } from "./browser.test.helper.js";
 import { createUserFolder, type Run, type RunSetting, runCommand, startCommand } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, urlPrintedIn } from "./login-world.test.helper.js";
-import { type RealServer, everything as reference, startEverything } from "./real-servers.test.helper.js";
+import { type RealServer, startEverything } from "./real-servers.test.helper.js";
 import { endOf } from "./running-process.test.helper.js";
+import { serveSmallSse, smallServer } from "./small-servers.test.helper.js";
 
-const command = ["--", process.execPath, reference, "stdio"];
+const command = ["--", process.execPath, smallServer];
 /** What differs between a sign-in by url and the entry that is added. */
 interface Difference {
   readonly policy?: unknown;
@@ -60,13 +61,8 @@ describe("a server that is given by its url", () => {
   });
 
   test("tries HTTP with SSE if the server has no Streamable HTTP", async () => {
-    const older = await startEverything("sse");
-    try {
-      const { code, stdout } = await run(["call", `http://127.0.0.1:${older.port}/sse`, "get-sum", "a=2", "b=40"]);
-      expect({ code, stdout }).toEqual({ code: 0, stdout: "The sum of 2 and 40 is 42.\n" });
-    } finally {
-      await older.stop();
-    }
+    const { code, stdout } = await run(["call", await serveSmallSse(), "get-sum", "a=2", "b=40"]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "The sum of 2 and 40 is 42.\n" });
   });
 
   test("shows how to call a tool by the url of its server", async () => {
@@ -176,9 +172,8 @@ describe("a server that requires a sign-in and is given by its url", () => {
       `\nThe entry takes over the sign-in of ${tool.url}; the url alone no longer has one.`,
     );
     for (const token of authorization.issued) expect(added.stdout).not.toContain(token);
-    const call = startCommand(["call", "mine", "read", ...config], { env });
-    call.process.stdin.end();
-    expect(await endOf(call)).toEqual({ code: 0, stdout: "milk, eggs\n", stderr: "" });
+    const call = await runCommand(["call", "mine", "read", ...config], { env });
+    expect(call).toEqual({ code: 0, stdout: "milk, eggs\n", stderr: "" });
     expect(authorization.count("/auth")).toBe(1);
     expect((await runCommand(["auth", tool.url], { env })).stdout).toMatch(/^sign-in +not signed in/m);
   });
@@ -249,7 +244,7 @@ describe("a server that is given by its command", () => {
     const { code, stdout, stderr } = await run(command);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^TOOL +DESCRIPTION\necho +Echoes back the input string\n/);
-    expect(stderr).toBe(`Starting ${process.execPath} ${reference} stdio\n`);
+    expect(stderr).toBe(`Starting ${process.execPath} ${smallServer}\n`);
   });
 
   test("calls a tool with the arguments before the dashes", async () => {
@@ -258,7 +253,7 @@ describe("a server that is given by its command", () => {
       stdout: "The sum of 2 and 40 is 42.\n",
     });
     const { stdout } = await run(["tools", "get-sum", ...command]);
-    expect(stdout).toContain(`\n  wirescope call get-sum a=1 b=1 -- ${process.execPath} ${reference} stdio\n`);
+    expect(stdout).toContain(`\n  wirescope call get-sum a=1 b=1 -- ${process.execPath} ${smallServer}\n`);
   });
 
   test("[TS-D-CLI-3] gets its own options, and only the variables that are passed to it", async () => {

@@ -5,21 +5,18 @@ import { dirname, join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { startQuirks } from "@wirescope/quirks";
 import { expect, onTestFinished, test } from "vitest";
-import { type StartedGateway, startGateway } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld, pastingPerson } from "./login-world.test.helper.js";
+import { type RunningGateway, runGateway } from "./running-command.test.helper.js";
 
 const pollOptions = { timeout: 60_000, interval: 20 };
 
-/** The gateway as a separate process, until the test ends. */
-function startUp(
-  { shared, env, folder }: Pick<LoginWorld, "shared" | "env" | "folder">,
-  ...more: string[]
-): Promise<StartedGateway> {
-  return startGateway(["--port", "0", "--log", "off", ...shared, ...more], { env, cwd: folder });
+/** The gateway, until the test ends. */
+function startUp({ shared, env }: Pick<LoginWorld, "shared" | "env">, ...more: string[]): Promise<RunningGateway> {
+  return runGateway(["--json", "--print-token", "--log", "off", ...shared, ...more], { env });
 }
 
 /** A client of the gateway, until the test ends. */
-async function connectClient({ endpoint, token }: StartedGateway): Promise<Client> {
+async function connectClient({ endpoint, token }: RunningGateway): Promise<Client> {
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "legacy" } });
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
   await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { requestInit }));
@@ -27,7 +24,7 @@ async function connectClient({ endpoint, token }: StartedGateway): Promise<Clien
   return client;
 }
 
-const originOf = ({ endpoint }: StartedGateway): string => new URL(endpoint).origin;
+const originOf = ({ endpoint }: RunningGateway): string => new URL(endpoint).origin;
 
 test("[TS-D-ADMIN-9] login and logout sign the running gateway in and out, and its clients get or lose the tools at once", async () => {
   const world = await createLoginWorld({ hasForms: true });
@@ -197,8 +194,7 @@ test("[TS-D-ADMIN-9] reports that the gateway stopped or rejects the token", asy
     stderr: expect.stringContaining("No gateway is running. Start one: wirescope up."),
   });
   const up = await startUp(world, "--trust");
-  const fileOf = (pid = 0): string => join(world.home, `.local/state/wirescope/gateways/${pid}.json`);
-  const file = fileOf(up.process.pid);
+  const file = join(world.home, `.local/state/wirescope/gateways/${process.pid}.json`);
   const word = JSON.parse(readFileSync(file, "utf8"));
   writeFileSync(file, JSON.stringify({ ...word, token: "another" }));
   for (const verb of [["auth"], ["login", "notes"], ["why", "notes"], ["trust"]]) {
@@ -207,10 +203,9 @@ test("[TS-D-ADMIN-9] reports that the gateway stopped or rejects the token", asy
       stderr: `wirescope: The gateway at ${originOf(up)} no longer accepts its token. Start it again: wirescope up.\n`,
     });
   }
-  up.process.kill();
-  await up.ended;
+  await up.stop();
   // The file of a gateway that was killed, and whose process id is in use again.
-  writeFileSync(fileOf(process.pid), JSON.stringify({ ...word, pid: process.pid }));
+  writeFileSync(file, JSON.stringify(word));
   const alone = await world.run(["trust"]);
   expect(alone.stdout).toMatch(/^notes +http +new/m);
   expect(alone.stderr).not.toContain("gateway");

@@ -7,33 +7,40 @@ import { type EndedProcess, endOf, startProcess } from "./running-process.test.h
 /** The folders of the PATH, without those that have this command. */
 const systemPath = [dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(delimiter);
 
-test.runIf(process.platform !== "win32").each([
-  ["from the project's packages, it names npx", "node_modules/.bin", "npx wirescope", undefined],
-  ["from the PATH, it names the command alone", "bin", "wirescope", "bin"],
-])("prints advice that can be pasted into the shell that ran the command: %s", async (_, place, name, onPath) => {
+/** A shell in a folder with the command in one of its folders, which may be on the PATH. */
+function createShell(place: string, onPath: boolean): (command: string) => Promise<EndedProcess> {
   const { folder, home, configure } = createUserFolder();
   configure({ files: { command: "files-server" } });
   mkdirSync(join(folder, place), { recursive: true });
   symlinkSync(program, join(folder, place, "wirescope"));
   const env = {
     HOME: home,
-    PATH: onPath === undefined ? systemPath : [join(folder, onPath), systemPath].join(delimiter),
+    PATH: onPath ? [join(folder, place), systemPath].join(delimiter) : systemPath,
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
     // What is not found in the project must not be searched elsewhere.
     npm_config_offline: "true",
     npm_config_yes: "false",
     npm_config_update_notifier: "false",
   };
-  const shell = (command: string): Promise<EndedProcess> =>
-    endOf(startProcess("/bin/sh", ["-c", command], { cwd: folder, env }));
+  return (command) => endOf(startProcess("/bin/sh", ["-c", command], { cwd: folder, env }));
+}
 
-  const refused = await shell(`${name} tools files`);
-  expect(refused.stderr).toContain(`approve it: ${name} trust files.`);
-  const advice = /approve it: ([^.]+)\./.exec(refused.stderr)?.[1] ?? "";
-  const followed = await shell(advice);
+const isWindows = process.platform === "win32";
+
+test.skipIf(isWindows)("prints advice with npx if the command ran from the project's packages", async () => {
+  const shell = createShell("node_modules/.bin", false);
+  const refused = await shell("npx wirescope tools files");
+  expect(refused.stderr).toContain("approve it: npx wirescope trust files.");
+  const followed = await shell("npx wirescope trust files");
   expect(`${followed.stdout}${followed.stderr}`).toContain("files-server");
+});
 
-  const misused = await shell(`${name} trust --nonsense`);
-  const help = /See (.+)\.\n/.exec(misused.stderr)?.[1] ?? "";
-  expect(help).toBe(`${name} trust --help`);
-  expect(await shell(help)).toMatchObject({ code: 0, stdout: expect.stringContaining("Usage: wirescope trust") });
+test.skipIf(isWindows)("prints advice with the command alone if it ran from the PATH", async () => {
+  const shell = createShell("bin", true);
+  const misused = await shell("wirescope trust --nonsense");
+  expect(misused.stderr).toContain("See wirescope trust --help.\n");
+  expect(await shell("wirescope trust --help")).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("Usage: wirescope trust"),
+  });
 });

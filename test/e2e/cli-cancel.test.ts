@@ -2,9 +2,9 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { WebSocketServer } from "ws";
-import { createUserFolder, startCommand, type UserFolder } from "./command.test.helper.js";
+import { createUserFolder, runCommand, startCommand, type UserFolder } from "./command.test.helper.js";
 import { endOf } from "./running-process.test.helper.js";
 
 const pollOptions = { timeout: 60_000, interval: 20 };
@@ -130,36 +130,43 @@ const waitingServers: Readonly<Record<string, (user: UserFolder) => Promise<Wait
   },
 };
 
-describe.each(Object.entries(waitingServers))("a call over %s", (_, start) => {
-  const call = async (...options: string[]) => {
-    const user = createUserFolder();
-    const server = await start(user);
-    const config = user.configure({ waiting: server.entry });
-    const shared = ["--config", config, "--allow-insecure-loopback", "--trust"];
-    const env = { PATH: process.env.PATH ?? "", HOME: user.home };
-    const run = startCommand(["call", "waiting", "wait", ...shared, ...options], { env, cwd: user.folder });
-    await expect.poll(() => server.received().some(({ method }) => method === "tools/call"), pollOptions).toBe(true);
-    return { server, run };
-  };
-  const expectCancelled = async ({ received }: WaitingServer): Promise<void> => {
-    const id = received().find(({ method }) => method === "tools/call")?.id;
-    const cancelled = (): unknown[] =>
-      received()
-        .filter(({ method }) => method === "notifications/cancelled")
-        .map(({ params }) => params?.requestId);
-    await expect.poll(cancelled, pollOptions).toEqual([id]);
-  };
+/** Creates the server, and the arguments of a call of its tool. */
+async function prepareCall(start: (typeof waitingServers)[string]) {
+  const user = createUserFolder();
+  const server = await start(user);
+  const config = user.configure({ waiting: server.entry });
+  const argv = ["call", "waiting", "wait", "--config", config, "--allow-insecure-loopback", "--trust"];
+  return { server, argv, env: { PATH: process.env.PATH ?? "", HOME: user.home } };
+}
 
-  test("cancels the call at the server when --timeout ends it", async () => {
-    const { server, run } = await call("--timeout", "10s");
-    expect(await endOf(run)).toMatchObject({ code: 1, stderr: expect.stringContaining("for 10 s") });
+const isCall = ({ method }: Message): boolean => method === "tools/call";
+
+async function expectCancelled({ received }: WaitingServer): Promise<void> {
+  const cancelled = (): unknown[] =>
+    received()
+      .filter(({ method }) => method === "notifications/cancelled")
+      .map(({ params }) => params?.requestId);
+  await expect.poll(cancelled, pollOptions).toEqual([received().find(isCall)?.id]);
+}
+
+test("cancels calls over every transport at the server when --timeout ends them", async () => {
+  const ended = Object.entries(waitingServers).map(async ([transport, start]) => {
+    const { server, argv, env } = await prepareCall(start);
+    const run = await runCommand([...argv, "--timeout", "10s"], { env });
+    expect(run, transport).toMatchObject({ code: 1, stderr: expect.stringContaining("for 10 s") });
     await expectCancelled(server);
   });
+  await Promise.all(ended);
+});
 
-  test("cancels the call at the server when Ctrl-C ends it", async () => {
-    const { server, run } = await call();
+test.each(Object.entries(waitingServers))(
+  "cancels a call over %s at the server when Ctrl-C ends it",
+  async (_, start) => {
+    const { server, argv, env } = await prepareCall(start);
+    const run = startCommand(argv, { env });
+    await expect.poll(() => server.received().some(isCall), pollOptions).toBe(true);
     run.process.kill("SIGINT");
     expect(await endOf(run)).toMatchObject({ code: 130, stderr: "wirescope: The call of wait was interrupted.\n" });
     await expectCancelled(server);
-  });
-});
+  },
+);

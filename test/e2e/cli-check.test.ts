@@ -1,14 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { startQuirks } from "@wirescope/quirks";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createUserFolder, type Run, type RunSetting, runCommand, startCommand } from "./command.test.helper.js";
 import { type EndedProcess, endOf } from "./running-process.test.helper.js";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 let project: string;
 
 beforeEach(() => {
@@ -317,7 +315,6 @@ test("[TS-D-FILE-2] finds the file of the project that the built command is run 
   configure(bearer);
   execFileSync("git", ["init", "--quiet"], { cwd: project });
   mkdirSync(join(project, "src"));
-  execFileSync(process.execPath, ["scripts/setup.mjs"], { cwd: root, stdio: "pipe" });
   const env = { PATH: process.env.PATH, API_TOKEN: "abc-def" };
   const run = (cwd: string): Promise<EndedProcess> => endOf(startCommand(["check"], { cwd, env }));
   expect(await run(project)).toMatchObject({

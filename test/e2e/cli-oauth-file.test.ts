@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { openToolServers, trustAll } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
 import { freePort } from "../free-port.test.helper.js";
-import { startGateway } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
+import { runGateway } from "./running-command.test.helper.js";
 
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const machine = { grant_types: ["client_credentials"], redirect_uris: [], response_types: [] };
@@ -91,7 +91,7 @@ describe("a client in the user's OAuth file", () => {
     const clientsSeen = (): Promise<unknown[]> =>
       Promise.all([...world.tool.seen].map(async (token) => (await world.authorization.find(token))?.clientId));
     use("before", privateKey);
-    const gateway = await startGateway(["--port", "0", "--trust", ...world.shared], { env: world.env });
+    const gateway = await runGateway(["--trust", ...world.shared], { env: world.env });
     await expect.poll(clientsSeen).toEqual(["before"]);
     use("after", other.privateKey);
     await expect.poll(clientsSeen).toEqual(["before", "after"]);
@@ -115,7 +115,7 @@ describe("a client in the user's OAuth file", () => {
     const world = await createLoginWorld();
     const use = (file: string): string => keep(world, { notes: { url: world.tool.url, ...grant, [setting]: file } });
     use("before.jwt");
-    await startGateway(["--port", "0", "--trust", ...world.shared], { env: world.env });
+    await runGateway(["--trust", ...world.shared], { env: world.env });
     const status = async (): Promise<string> => (await world.run(["status", "--json"])).stdout;
     await expect.poll(status).toContain("cannot read the file before.jwt");
     use("after.jwt");
@@ -127,7 +127,7 @@ describe("a client in the user's OAuth file", () => {
     const use = (scope: string): string =>
       keep(world, { notes: { url: "https://other.example/mcp", scopes: [scope] } });
     use("a");
-    const gateway = await startGateway(["--port", "0", "--trust", "--log", "json", ...world.shared], {
+    const gateway = await runGateway(["--trust", "--log", "json", ...world.shared], {
       env: world.env,
     });
     const note = "with a different url, so it is not used here.";

@@ -1,21 +1,13 @@
-import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createUserFolder, program, startCommand, startGateway } from "./command.test.helper.js";
-import { endOf } from "./running-process.test.helper.js";
-
-/** Runs a printed command in a shell, as a user who copied it. */
-function paste(command: string, options: { cwd: string; env: Record<string, string> }) {
-  const wirescope = `wirescope() { '${process.execPath}' '${program}' "$@"; }`;
-  return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-    execFile("/bin/sh", ["-c", `${wirescope}\n${command}`], options, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr }),
-    );
-  });
-}
+import { createUserFolder, runCommand } from "./command.test.helper.js";
+import { paste, workIn } from "./pasted-command.test.helper.js";
+import { runGateway } from "./running-command.test.helper.js";
+import { endOf, startProcess } from "./running-process.test.helper.js";
+import { smallEntry } from "./small-servers.test.helper.js";
 
 test("commands that are printed with --endpoint work in a folder with another configuration", async () => {
   const user = createUserFolder();
@@ -26,20 +18,17 @@ test("commands that are printed with --endpoint work in a folder with another co
   user.configure({ ledger: { url: `http://127.0.0.1:${(busy.address() as AddressInfo).port}/mcp` } });
   other.configure({ unrelated: { command: "/nowhere/at-all" } });
   const env = { HOME: user.home, PATH: process.env.PATH ?? "" };
-  await startGateway(["--port", "0", "--log", "off", "--trust", "--allow-insecure-loopback", "--config", user.file], {
-    env,
-  });
-  const here = { cwd: other.folder, env };
-  const run = (...argv: string[]) => endOf(startCommand(argv, here));
+  await runGateway(["--log", "off", "--trust", "--allow-insecure-loopback", "--config", user.file], { env });
+  workIn(other.folder);
 
   for (const verb of ["status", "reconnect"]) {
-    const { stdout } = await run(verb, "--endpoint");
+    const { stdout } = await runCommand([verb, "--endpoint"], { env });
     expect(stdout, verb).toMatch(/ wirescope why ledger --endpoint$/m);
   }
-  const { code, stdout } = await paste("wirescope why ledger --endpoint", here);
+  const { code, stdout } = await paste("wirescope why ledger --endpoint", env);
   expect(code).toBe(1);
   expect(stdout).toContain("wirescope reconnect ledger --endpoint");
-  expect(await paste("wirescope reconnect ledger --endpoint", here)).toMatchObject({
+  expect(await paste("wirescope reconnect ledger --endpoint", env)).toMatchObject({
     code: 1,
     stdout: expect.stringContaining("ledger is not connected."),
   });
@@ -47,26 +36,17 @@ test("commands that are printed with --endpoint work in a folder with another co
 
 test("a tool of the gateway is printed with a command that calls it through the gateway", async () => {
   const user = createUserFolder();
-  const script = join(user.folder, "server.cjs");
-  writeFileSync(
-    script,
-    `const results = {
-      initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "notes", version: "1" } },
-      "tools/list": { tools: [{ name: "list", inputSchema: { type: "object" } }] },
-      "tools/call": { content: [{ type: "text", text: "no notes" }] },
-    };
-    require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
-      const { id, method } = JSON.parse(line);
-      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: results[method] ?? {} }));
-    });`,
-  );
-  user.configure({ notes: { command: process.execPath, args: [script] } });
-  const here = { cwd: user.folder, env: { HOME: user.home, PATH: process.env.PATH ?? "" } };
-  await startGateway(["--port", "0", "--log", "off", "--trust"], here);
-  const { stdout } = await endOf(startCommand(["tools", "gateway", "notes__list", "--endpoint"], here));
+  user.configure({ small: smallEntry });
+  const env = { HOME: user.home, PATH: process.env.PATH ?? "" };
+  workIn(user.folder);
+  await runGateway(["--log", "off", "--trust"], { env });
+  const { stdout } = await runCommand(["tools", "gateway", "small__get-sum", "--endpoint"], { env });
   const command = /wirescope call .*/.exec(stdout)?.[0] ?? "";
   expect(command).toContain("--endpoint");
-  expect(await paste(command, here)).toMatchObject({ code: 0, stdout: expect.stringContaining("no notes") });
+  expect(await paste(command, env)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("The sum of 1 and 1 is 2."),
+  });
 });
 
 test("the command of a server that exits can be run by hand from any folder, and shows no secret", async () => {
@@ -80,11 +60,12 @@ test("the command of a server that exits can be run by hand from any folder, and
   const env = { MODE: "read only", NOTES_TOKEN: "${SHELL_TOKEN}", PLAIN: "${SHELL_TOKEN}" };
   user.configure({ notes: { command: process.execPath, args: ["server.cjs"], cwd, env } });
   const shell = { HOME: user.home, PATH: process.env.PATH ?? "", SHELL_TOKEN: "hunter2-hunter2-hunter2" };
-  const { stdout } = await endOf(startCommand(["why", "notes", "--trust", "--json"], { cwd: user.folder, env: shell }));
+  const { stdout } = await runCommand(["why", "notes", "--trust", "--json", "--config", user.file], { env: shell });
   expect(stdout).not.toContain("hunter2");
   const command = /"(cd [^"]*)"/.exec(stdout)?.[1] ?? "";
   expect(command).toContain("NOTES_TOKEN=… PLAIN=…");
-  expect(await paste(command, { cwd: "/", env: shell })).toMatchObject({
+  const byHand = startProcess("/bin/sh", ["-c", command], { cwd: "/", env: shell });
+  expect(await endOf(byHand)).toMatchObject({
     code: 3,
     stderr: "in the server with read only\n",
   });
@@ -96,11 +77,12 @@ test("add names the file behind a symbolic link, and can change it", async () =>
   user.configure({});
   renameSync(user.file, real);
   symlinkSync(real, user.file);
-  const here = { cwd: user.folder, env: { HOME: user.home, PATH: process.env.PATH ?? "" } };
-  const { code, stderr } = await paste("wirescope add notes -- /nowhere/at-all", here);
+  const env = { HOME: user.home, PATH: process.env.PATH ?? "" };
+  workIn(user.folder);
+  const { code, stderr } = await paste("wirescope add notes -- /nowhere/at-all", env);
   expect(code).toBe(1);
   expect(stderr).toContain(`or name the file itself: --config '${real}'.`);
   const options = /--config '[^']*'/.exec(stderr)?.[0] ?? "";
-  await paste(`wirescope add notes ${options} -- /nowhere/at-all`, here);
+  await paste(`wirescope add notes ${options} -- /nowhere/at-all`, env);
   expect(JSON.parse(readFileSync(real, "utf8")).mcpServers).toHaveProperty("notes");
 });

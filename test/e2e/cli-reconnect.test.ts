@@ -3,7 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createUserFolder, type Run, runCommand, type StartedGateway, startGateway } from "./command.test.helper.js";
+import { createUserFolder, type Run, runCommand } from "./command.test.helper.js";
+import { type RunningGateway, runGateway } from "./running-command.test.helper.js";
 
 const pollOptions = { timeout: 60_000, interval: 50 };
 
@@ -50,7 +51,7 @@ async function startTicketServer(): Promise<TicketServer> {
 
 interface World {
   readonly tickets: TicketServer;
-  readonly up: StartedGateway;
+  readonly up: RunningGateway;
   /** Writes the token into the environment file of the gateway. */
   setToken(token: string): void;
   run(argv: readonly string[]): Promise<Run>;
@@ -71,8 +72,8 @@ async function startRefused(): Promise<World> {
   setToken("token-that-is-refused-1");
   const env = { PATH: process.env.PATH ?? "", HOME: home };
   const shared = ["--config", file];
-  const options = ["--port", "0", "--log", "off", "--trust", "--allow-insecure-loopback", "--env-file", envFile];
-  const up = await startGateway([...options, ...shared], { env, cwd: folder });
+  const options = ["--json", "--print-token", "--log", "off", "--trust", "--allow-insecure-loopback"];
+  const up = await runGateway([...options, "--env-file", envFile, ...shared], { env });
   return {
     tickets,
     up,

@@ -1,13 +1,13 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createUserFolder, type StartedGateway, startCommand, startGateway } from "./command.test.helper.js";
-import { endOf } from "./running-process.test.helper.js";
+import { createUserFolder, type Run, runCommand, type StartedGateway, startGateway } from "./command.test.helper.js";
+import { workIn } from "./pasted-command.test.helper.js";
 
 interface Project {
   up(): Promise<StartedGateway>;
   /** Runs a command in the folder of the project. */
-  run(...argv: string[]): ReturnType<typeof endOf>;
+  run(...argv: string[]): Promise<Run>;
 }
 
 /** Projects of one user, each with a server of another name. */
@@ -19,7 +19,10 @@ function createProjects(...servers: string[]): { readonly home: string; readonly
     configure({ [server]: { command: "/nowhere/at-all" } });
     return {
       up: () => startGateway(["--port", "0", "--log", "off", "--trust"], { cwd, env }),
-      run: (...argv) => endOf(startCommand(argv, { cwd, env })),
+      run(...argv) {
+        workIn(cwd);
+        return runCommand(argv, { env });
+      },
     };
   });
   return { home, projects };

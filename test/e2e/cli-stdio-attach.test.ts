@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
-import { createUserFolder, type StartedGateway, startCommand, startGateway } from "./command.test.helper.js";
-import { endOf } from "./running-process.test.helper.js";
+import { createUserFolder, runCommand, type StartedGateway, startGateway } from "./command.test.helper.js";
 
 const pollOptions = { timeout: 60_000, interval: 50 };
 
@@ -37,10 +36,11 @@ async function createWorld(owner: string): Promise<World> {
   writeFileSync(script, serverSource);
   configure({ notes: { command: process.execPath, args: [script], env: { OWNER: owner } } });
   mkdirSync(join(home, ".cursor"));
-  const env = { HOME: home, PATH: process.env.PATH ?? "" };
-  const run = (...argv: string[]) => endOf(startCommand(argv, { cwd: folder, env }));
-  expect(await run("trust", "notes", "--yes")).toMatchObject({ code: 0 });
-  expect(await run("install", "cursor", "--yes")).toMatchObject({ code: 0 });
+  const { PATH = "", XDG_CACHE_HOME = "" } = process.env;
+  const env = { HOME: home, PATH, XDG_CACHE_HOME };
+  const run = (...argv: string[]) => runCommand([...argv, "--yes", "--config", file], { env });
+  expect(await run("trust", "notes")).toMatchObject({ code: 0 });
+  expect(await run("install", "cursor")).toMatchObject({ code: 0 });
   const { command, args } = JSON.parse(readFileSync(join(home, ".cursor/mcp.json"), "utf8")).mcpServers.wirescope;
   return {
     up: () =>
@@ -72,12 +72,13 @@ async function whose(client: Client): Promise<string> {
 
 const variable = "${NOTES_OWNER:-of nobody}";
 
-test("uses the running gateway of its configuration, with the variables of that gateway", async () => {
-  const world = await createWorld("${NOTES_OWNER}");
+test("uses the running gateway of its configuration, with the variables of that gateway, or its own with --standalone", async () => {
+  const world = await createWorld(variable);
   await world.up();
   const client = await world.connect();
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["notes__whose"]);
   expect(await whose(client)).toBe("of the shell");
+  expect(await whose(await world.connect("--standalone"))).toBe("of nobody");
 });
 
 test("names the unavailable servers in the instructions of the first handshake if no gateway runs", async () => {
@@ -104,10 +105,4 @@ test("keeps the session of a client when its gateway stops, is killed, and comes
   second.process.kill("SIGTERM");
   await expect.poll(() => whose(client), pollOptions).toBe("of nobody");
   expect((await client.listTools()).tools).toHaveLength(1);
-});
-
-test("starts its own gateway with --standalone although one runs", async () => {
-  const world = await createWorld(variable);
-  await world.up();
-  expect(await whose(await world.connect("--standalone"))).toBe("of nobody");
 });

@@ -4,30 +4,17 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createUserFolder, program, startCommand, type UserFolder } from "./command.test.helper.js";
-import { everything } from "./real-servers.test.helper.js";
-import { type RunningProcess, startProcess } from "./running-process.test.helper.js";
+import { createUserFolder, program, type Run, runCommand, type UserFolder } from "./command.test.helper.js";
+import { runGateway } from "./running-command.test.helper.js";
+import { startProcess } from "./running-process.test.helper.js";
+import { smallEntry } from "./small-servers.test.helper.js";
 import { hasTerminals } from "./terminal.test.helper.js";
 
 const pollOptions = { timeout: 60_000, interval: 50 };
 
-/** A process that has tools and nothing else. */
-const toolsOnly = `
-process.stdin.setEncoding("utf8").on("data", (text) => {
-  for (const line of text.split("\\n").filter(Boolean)) {
-    const { id, method } = JSON.parse(line);
-    const results = {
-      initialize: { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "t", version: "1" } },
-      "tools/list": { tools: [] },
-    };
-    if (id === undefined) continue;
-    const outcome = results[method] ? { result: results[method] } : { error: { code: -32601, message: "no" } };
-    console.log(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
-  }
-});`;
-
-function startIn({ folder, home }: UserFolder, ...argv: string[]): RunningProcess {
-  return startCommand(argv, { cwd: folder, env: { HOME: home, PATH: process.env.PATH, PWD: folder } });
+function runFor({ folder, home, file }: UserFolder, ...argv: string[]): Promise<Run> {
+  const env = { HOME: home, PATH: process.env.PATH, PWD: folder };
+  return runCommand([...argv, "--config", file, "--trust"], { env });
 }
 
 /** A port on which requests are accepted and never get a response. */
@@ -44,50 +31,45 @@ async function silentPort(): Promise<number> {
 describe("error situations", () => {
   test("every command lists the servers if the named one does not exist", async () => {
     const user = createUserFolder();
-    user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
+    user.configure({ tools: smallEntry });
     for (const verb of ["tools", "ping", "resources"]) {
-      const run = startIn(user, verb, "toosl", "--trust");
-      expect(await run.ended, run.stderr).toBe(2);
-      expect(run.stderr).toContain("tools");
+      expect(await runFor(user, verb, "toosl")).toMatchObject({ code: 2, stderr: expect.stringContaining("tools") });
     }
   });
 
   test("prints only JSON with --json, even if the server has none of the requested objects", async () => {
     const user = createUserFolder();
-    user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
-    const [resources, prompts] = [
-      startIn(user, "resources", "--json", "--trust"),
-      startIn(user, "prompts", "--json", "--trust"),
-    ];
-    expect(await resources.ended, resources.stderr).toBe(0);
-    expect(JSON.parse(resources.stdout)).toMatchObject({ tools: { resources: [] } });
-    expect(await prompts.ended, prompts.stderr).toBe(0);
-    expect(JSON.parse(prompts.stdout)).toMatchObject({ tools: { prompts: [] } });
+    user.configure({ tools: smallEntry });
+    for (const verb of ["resources", "prompts"]) {
+      const { code, stdout, stderr } = await runFor(user, verb, "--json");
+      expect(code, stderr).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ tools: { [verb]: [] } });
+    }
   });
 
   test("does not warn about the storage of tokens if no server has any", async () => {
     const user = createUserFolder();
-    user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
-    const auth = startIn(user, "auth", "--trust");
-    expect(await auth.ended, auth.stderr).toBe(0);
-    expect(auth.stdout).toMatch(/^No server here uses OAuth, so no tokens are stored\.\n\nSERVER/);
+    user.configure({ tools: smallEntry });
+    const { code, stdout, stderr } = await runFor(user, "auth");
+    expect(code, stderr).toBe(0);
+    expect(stdout).toMatch(/^No server here uses OAuth, so no tokens are stored\.\n\nSERVER/);
   });
 
   test("reports an invalid entry and uses the others", async () => {
     const user = createUserFolder();
-    user.configure({ text: "node server.js", good: { command: process.execPath, args: [everything, "stdio"] } });
-    const tools = startIn(user, "tools", "--trust");
-    expect(await tools.ended).toBe(1);
-    expect(tools.stderr).toContain('The entry of the server "text" has errors.');
-    expect(tools.stdout).toContain("echo");
+    user.configure({ text: "node server.js", good: smallEntry });
+    const { code, stdout, stderr } = await runFor(user, "tools");
+    expect(code).toBe(1);
+    expect(stderr).toContain('The entry of the server "text" has errors.');
+    expect(stdout).toContain("echo");
   });
 
   test("waits for a silent server for --timeout, including its first response", async () => {
     const user = createUserFolder();
     user.configure({ silent: { type: "http", url: `http://127.0.0.1:${await silentPort()}/mcp` } });
-    const tools = startIn(user, "tools", "--trust", "--allow-insecure-loopback", "--timeout", "500ms");
-    expect(await tools.ended).toBe(1);
-    expect(tools.stderr).toContain("within 500 ms");
+    const { code, stderr } = await runFor(user, "tools", "--allow-insecure-loopback", "--timeout", "500ms");
+    expect(code).toBe(1);
+    expect(stderr).toContain("within 500 ms");
   });
 
   test("shows the path of a helper that fails, although the variable with the current folder is called PWD", async () => {
@@ -96,14 +78,14 @@ describe("error situations", () => {
     writeFileSync(helper, "#!/bin/sh\nexit 4\n");
     chmodSync(helper, 0o755);
     user.configure({ api: { type: "http", url: "https://127.0.0.1:1/mcp", headersHelper: "helper.sh" } });
-    const tools = startIn(user, "tools", "--trust");
-    expect(await tools.ended).toBe(1);
-    expect(tools.stderr).toContain(`The helper of server "api" (${helper}) exited with code 4`);
+    const { code, stderr } = await runFor(user, "tools");
+    expect(code).toBe(1);
+    expect(stderr).toContain(`The helper of server "api" (${helper}) exited with code 4`);
   });
 
   test.runIf(process.platform === "linux")("reports that the disk is full", async () => {
     const user = createUserFolder();
-    user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
+    user.configure({ tools: smallEntry });
     const script = `exec "${process.execPath}" "$0" check > /dev/full`;
     const run = startProcess("/bin/sh", ["-c", script, program], { cwd: user.folder, env: { HOME: user.home } });
     expect(await run.ended).toBe(1);
@@ -112,7 +94,7 @@ describe("error situations", () => {
 
   test.runIf(hasTerminals)("says at a terminal that the gateway is stopping, and how to end it at once", async () => {
     const user = createUserFolder();
-    user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
+    user.configure({ tools: smallEntry });
     const command = [process.execPath, program, "up", "--port", "0", "--trust"].map((word) => `'${word}'`).join(" ");
     const env = { HOME: user.home, PATH: process.env.PATH, TERM: "xterm" };
     const child = spawn("script", ["-qec", `exec ${command}`, "/dev/null"], { cwd: user.folder, env });
@@ -128,15 +110,14 @@ describe("error situations", () => {
 
   test("writes only JSON to the JSON log, even if a configuration becomes invalid", async () => {
     const user = createUserFolder();
-    user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
-    const up = startIn(user, "up", "--port", "0", "--trust", "--json", "--log", "json");
-    await expect.poll(() => up.stdout, pollOptions).toContain("\n");
+    user.configure({ tools: smallEntry });
+    const options = ["--json", "--log", "json", "--trust", "--config", user.file];
+    const up = await runGateway(options, { env: { HOME: user.home, PATH: process.env.PATH } });
     writeFileSync(user.file, '{ "mcpServers": {');
     await expect.poll(() => up.stderr, pollOptions).toContain("The previous configuration stays in use.");
     user.configure({ text: "node server.js" });
     await expect.poll(() => up.stderr, pollOptions).toContain("The entry must be an object, but is a string.");
-    up.process.kill("SIGTERM");
-    expect(await up.ended).toBe(0);
+    expect(await up.stop()).toBe(0);
     const lines = up.stderr.trimEnd().split("\n");
     const defects = lines.map((line) => JSON.parse(line)).filter(({ kind }) => kind === "defect");
     // On a machine without bubblewrap, another one says so.

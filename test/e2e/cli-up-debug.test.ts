@@ -1,7 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, onTestFinished, test } from "vitest";
-import { type Run, runCommand, type StartedGateway, startGateway } from "./command.test.helper.js";
+import { type Run, runCommand } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
+import { type RunningGateway, runGateway } from "./running-command.test.helper.js";
 
 const pollOptions = { timeout: 60_000, interval: 50 };
 const apiKey = "the-key-of-the-ledger-0123456789";
@@ -16,15 +17,15 @@ interface LogLine {
 async function startWorld(
   lifetimeS: number,
   ...more: string[]
-): Promise<LoginWorld & { readonly up: StartedGateway; lines(): string[] }> {
+): Promise<LoginWorld & { readonly up: RunningGateway; lines(): string[] }> {
   const world = await createLoginWorld({ lifetimeS });
   world.configure({
     notes: { type: "http", url: world.tool.url },
     ledger: { type: "http", url: world.tool.url, headers: { "X-API-Key": "${LEDGER_KEY}", "X-Workspace-ID": "w-77" } },
   });
   const env = { ...world.env, LEDGER_KEY: apiKey };
-  const options = ["--port", "0", "--trust", "--log", "json", ...more, ...world.shared];
-  const up = await startGateway(options, { env });
+  const options = ["--json", "--print-token", "--trust", "--log", "json", ...more, ...world.shared];
+  const up = await runGateway(options, { env });
   const lines = (): string[] => {
     const whole = up.stderr.slice(0, up.stderr.lastIndexOf("\n") + 1);
     const events = whole.split("\n").flatMap((line): LogLine[] => (line === "" ? [] : [JSON.parse(line)]));
@@ -33,7 +34,7 @@ async function startWorld(
   return { ...world, up, lines };
 }
 
-async function connect({ endpoint, token }: StartedGateway): Promise<Client> {
+async function connect({ endpoint, token }: RunningGateway): Promise<Client> {
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "legacy" } });
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
   await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { requestInit }));
@@ -43,15 +44,15 @@ async function connect({ endpoint, token }: StartedGateway): Promise<Client> {
 
 const readNote = { name: "notes__read", arguments: {} };
 
-function expectNoSecret({ authorization, up, env }: LoginWorld & { readonly up: StartedGateway }): void {
+function expectNoSecret({ authorization, up, env }: LoginWorld & { readonly up: RunningGateway }): void {
   const secrets = [...authorization.issued, apiKey, "w-77", up.token, env.WIRESCOPE_VAULT_KEY ?? ""];
   expect(authorization.issued.length).toBeGreaterThan(1);
   for (const secret of secrets) expect(up.stderr).not.toContain(secret);
 }
 
 test("[TS-DIAG-1] [TS-D-DEBUG-2] up --debug logs sanitized headers, the steps of OAuth, refreshes and errors", async () => {
-  // Tokens that are due for renewal after a few seconds.
-  const world = await startWorld(10, "--debug");
+  // Tokens that are due for renewal after two seconds.
+  const world = await startWorld(3, "--debug");
   const { lines, up } = world;
   await expect.poll(lines, pollOptions).toContainEqual(expect.stringMatching(/^notes: failed: .*401/));
   expect(lines()).toContain("ledger: sends X-API-Key: [redacted] (LEDGER_KEY); X-Workspace-ID: [redacted]");
@@ -69,7 +70,9 @@ test("[TS-DIAG-1] [TS-D-DEBUG-2] up --debug logs sanitized headers, the steps of
     await client.callTool(readNote);
     return lines();
   };
-  await expect.poll(called, pollOptions).toContainEqual(expect.stringMatching(/^notes: Renewed the token\./));
+  await expect
+    .poll(called, { ...pollOptions, interval: 200 })
+    .toContainEqual(expect.stringMatching(/^notes: Renewed the token\./));
   expectNoSecret(world);
 });
 

@@ -1,41 +1,36 @@
-import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { createUserFolder, program, startCommand } from "./command.test.helper.js";
-import { endOf, untilPrinted } from "./running-process.test.helper.js";
-
-const execute = promisify(execFile);
+import { createUserFolder } from "./command.test.helper.js";
+import { paste, workIn } from "./pasted-command.test.helper.js";
+import { runGateway } from "./running-command.test.helper.js";
 
 /** Starts a gateway that cannot write its file, runs the commands that it prints in a shell, and returns what they print. */
 async function followNotice(...options: string[]): Promise<{ notice: string; commands: string[] }> {
-  const { folder: cwd, home, configure } = createUserFolder();
+  const { folder, home, configure } = createUserFolder();
+  workIn(folder);
   configure({ absent: { command: "/nowhere/at-all" } });
   // Instead of a read-only folder, which is writable for root.
   const state = join(home, ".local/state");
   mkdirSync(dirname(state));
   writeFileSync(state, "");
-  writeFileSync(join(cwd, "my token"), "a-token-of-at-least-32-characters-in-a-file\n", { mode: 0o600 });
+  writeFileSync(join(folder, "my token"), "a-token-of-at-least-32-characters-in-a-file\n", { mode: 0o600 });
   const env = { HOME: home, PATH: process.env.PATH ?? "" };
-  const up = startCommand(["up", "--port", "0", "--trust", "--no-color", ...options], { cwd, env });
-  const notice = await untilPrinted(up, /Press Ctrl-C/);
+  const up = await runGateway(["--trust", "--no-color", ...options], { env });
+  const notice = up.stdout;
   const commands =
     /another terminal:\n\n(.*?)\n\n/s
       .exec(notice)?.[1]
       ?.split("\n")
       .map((line) => line.trim()) ?? [];
-  const wirescope = `wirescope() { '${process.execPath}' '${program}' "$@"; }`;
-  for (const command of commands.filter((each) => !each.startsWith("export "))) {
-    const exports = commands.filter((each) => each.startsWith("export "));
-    const script = [wirescope, ...exports, command].join("\n");
-    const { stdout } = await execute("/bin/sh", ["-ec", script], { cwd, env });
-    expect(stdout, command).not.toBe("");
+  const exports = commands.filter((each) => each.startsWith("export "));
+  for (const command of commands.filter((each) => !exports.includes(each))) {
+    const { code, stdout } = await paste([...exports, command].join("\n"), env);
+    expect([code, stdout], command).toEqual([0, expect.stringMatching(/./)]);
   }
-  up.process.kill();
-  const { stderr } = await endOf(up);
-  expect(stderr).toContain("Other commands cannot find this gateway, because its file cannot be written");
-  expect(stderr).toContain(`(ENOTDIR: ${state}/wirescope/gateways)`);
+  await up.stop();
+  expect(up.stderr).toContain("Other commands cannot find this gateway, because its file cannot be written");
+  expect(up.stderr).toContain(`(ENOTDIR: ${state}/wirescope/gateways)`);
   return { notice, commands };
 }
 

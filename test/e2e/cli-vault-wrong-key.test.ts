@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
-import { runCommand, startGateway } from "./command.test.helper.js";
+import { expect, test, vi } from "vitest";
+import { runCommand } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
-import { everything, startEverything } from "./real-servers.test.helper.js";
+import { runGateway } from "./running-command.test.helper.js";
+import { serveSmall, smallEntry } from "./small-servers.test.helper.js";
 
 const withoutKey = { WIRESCOPE_VAULT_KEY: undefined };
 const login = ["login", "notes", "--trust"];
@@ -52,14 +53,11 @@ test("login neither offers nor generates a key while there are tokens that need 
 
 test("servers that need no tokens work although the key is wrong, and the others say what is wrong", async () => {
   const world = await createSignedIn();
-  const open = await startEverything("streamableHttp");
-  onTestFinished(() => open.stop());
-  const child = { command: process.execPath, args: [everything] };
   world.configure({
     notes: { type: "http", url: world.tool.url },
-    open: { type: "http", url: `http://127.0.0.1:${open.port}/mcp` },
-    child,
-    keyed: { ...child, env: { KEY: "${input:key}" } },
+    open: { type: "http", url: await serveSmall() },
+    child: smallEntry,
+    keyed: { ...smallEntry, env: { KEY: "${input:key}" } },
   });
   writeKeyFile(world);
   const reason = `The vault ${vaultOf(world)} was not created with this key, which is read from the file ${keyFile(world)}.`;
@@ -81,7 +79,7 @@ test("servers that need no tokens work although the key is wrong, and the others
   expectStatus((await world.run(["status", "--trust"], { env: withoutKey })).stdout);
 
   const { WIRESCOPE_VAULT_KEY: _, ...env } = world.env;
-  await startGateway(["--trust", "--port", "0", ...world.shared], { env });
+  await runGateway(["--trust", ...world.shared], { env });
   // A server whose connection is being retried is briefly "connecting".
   await vi.waitFor(async () => expectStatus((await world.run(["status"], { env: withoutKey })).stdout), {
     timeout: 60_000,
@@ -94,7 +92,7 @@ test("a gateway uses the right key once the key file has it, without a restart",
   world.configure({ notes: { type: "http", url: world.tool.url } });
   writeKeyFile(world);
   const { WIRESCOPE_VAULT_KEY: key, ...env } = world.env;
-  await startGateway(["--trust", "--port", "0", ...world.shared], { env });
+  await runGateway(["--trust", ...world.shared], { env });
   const status = async () => (await world.run(["status"], { env: withoutKey })).stdout;
   const waiting = { timeout: 60_000, interval: 100 };
   await expect.poll(status, waiting).toMatch(/^notes +vault unusable /m);

@@ -5,11 +5,9 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createUserFolder, type Run, type RunSetting, runCommand, type UserFolder } from "./command.test.helper.js";
-import { everything as reference } from "./real-servers.test.helper.js";
 import { findSecrets } from "./secret-forms.test.helper.js";
+import { smallEntry as everything } from "./small-servers.test.helper.js";
 import { activeResources, until } from "./tool-server-world.test.helper.js";
-
-const everything = { command: process.execPath, args: [reference, "stdio"] };
 
 let user: UserFolder;
 

@@ -1,9 +1,10 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { type Io, main } from "wirescope/internal";
+import type { Io, main as Main } from "wirescope/internal";
 import {
   type EndedProcess,
   type ProcessOptions,
@@ -14,6 +15,11 @@ import {
 
 /** The command, built. */
 export const program: string = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
+
+// The bundle, as it is published. The sources would be loaded a file at a time.
+const { loadBundle } = createRequire(import.meta.url)("../../packages/cli/bin/load-bundle.js");
+/** The command line. */
+export const main: typeof Main = loadBundle("test").exports.main;
 
 /** How a run of the command ended. */
 export interface Run extends EndedProcess {
@@ -60,9 +66,10 @@ export async function runCommand(argv: readonly string[], setting: RunSetting = 
   return { code, stdout, stderr };
 }
 
-/** Starts the built command as a separate process; it runs until it ends or the test does. */
+/** Starts the built command as a separate process, with V8's compiled code of an earlier one; it runs until it ends or the test does. */
 export function startCommand(argv: readonly string[], options: ProcessOptions = {}): RunningProcess {
-  return startProcess(process.execPath, [program, ...argv], options);
+  const env = { XDG_CACHE_HOME: process.env.XDG_CACHE_HOME, ...(options.env ?? process.env) };
+  return startProcess(process.execPath, [program, ...argv], { ...options, env });
 }
 
 /** A running gateway, and its output. */

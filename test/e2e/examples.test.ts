@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { connectToolServer } from "@wirescope/tool-server";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { runCommand } from "./command.test.helper.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 let home: string;
@@ -34,7 +36,7 @@ function run(args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Ran
 }
 
 const approve = (example: string): Promise<Ran> =>
-  run(["packages/cli/bin/wirescope.js", "trust", "everything", "--yes", "--config", `examples/${example}/.mcp.json`]);
+  runCommand(["trust", "everything", "--yes", "--config", join(root, "examples", example, ".mcp.json")], { env });
 
 test("calls a tool of a child process in the example connect-stdio", async () => {
   expect(await run(["examples/connect-stdio/main.js"])).toEqual({ code: 0, stdout: "Echo: hello\n", stderr: "" });
@@ -54,8 +56,11 @@ test("offers a server in the example gateway to the example connect-url, which n
   const lines = createInterface({ input: gateway.stdout! })[Symbol.asyncIterator]();
   const endpoint = String((await lines.next()).value).replace("Endpoint ", "");
   const token = String((await lines.next()).value).replace("Token    ", "");
+  const connected = await connectToolServer({ url: endpoint, headers: { Authorization: `Bearer ${token}` } });
+  await expect.poll(async () => (await connected.listTools()).tools.length).toBeGreaterThan(0);
+  await connected.close();
   const connectUrl = (given: string): Promise<Ran> => run(["examples/connect-url/main.js", endpoint], { TOKEN: given });
-  await expect.poll(async () => (await connectUrl(token)).stdout).toContain("everything__echo\n");
+  expect((await connectUrl(token)).stdout).toContain("everything__echo\n");
   const refused = await connectUrl("wrong-token");
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain("UNAUTHORIZED");

@@ -11,7 +11,6 @@ interface Setting {
     | "leaking"
     | "silent"
     | "waiting"
-    | "refused"
     | "client"
     | "reader"
     | "flapping"
@@ -67,7 +66,7 @@ async function serve(): Promise<string> {
 }
 
 function callRepeatedly(client: grpc.Client): void {
-  client.makeUnaryRequest("/t.T/Say", bytes, bytes, request, () => setTimeout(() => callRepeatedly(client), 5));
+  client.makeUnaryRequest("/t.T/Say", bytes, bytes, request, () => setTimeout(() => callRepeatedly(client), 40));
 }
 
 function openStream(client: grpc.Client): grpc.ClientReadableStream<Buffer> {
@@ -127,7 +126,7 @@ if (mode === "reader") {
   connect(`http://${await listen(server)}`)
     .request({ ":path": "/" })
     .resume();
-} else if (mode === "client" || mode === "refused") {
+} else if (mode === "client") {
   callRepeatedly(clientOf(address));
   console.log("up");
 } else if (mode === "silent") {
@@ -138,19 +137,22 @@ if (mode === "reader") {
   const client = clientOf(own);
   if (mode === "healthy") {
     for (let count = 0; count < 3; count += 1) openStream(client).on("data", () => {});
-    for (let count = 0; count < 10; count += 1) callRepeatedly(client);
+    for (let count = 0; count < 3; count += 1) callRepeatedly(client);
     // The default policy connects to the first of several addresses.
     const others = await Promise.all(Array.from({ length: 4 }, serve));
     for (let count = 0; count < 5; count += 1) callRepeatedly(clientOf(`ipv4:${others.join(",")}`));
   }
-  if (mode === "failing") callRepeatedly(client);
+  if (mode === "failing") {
+    callRepeatedly(client);
+    if (address !== "") callRepeatedly(clientOf(address));
+  }
   if (mode === "leaking") {
     const kept: grpc.Client[] = [];
     setInterval(() => {
       const leaked = clientOf(own, { "grpc.use_local_subchannel_pool": 1 });
       leaked.makeUnaryRequest("/t.T/Say", bytes, bytes, request, () => {});
       kept.push(leaked);
-    }, 100);
+    }, 50);
   }
   console.log(`port ${own}`);
 }

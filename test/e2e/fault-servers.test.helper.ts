@@ -29,7 +29,7 @@ export type FaultServerKind = Pick<FaultServerSettings, "kind" | "era" | "tls">;
 
 /** Starts a server of this kind; it ends with the test, or when `atEnd` runs its callback. */
 export async function startFaultServer(kind: FaultServerKind, atEnd: typeof defer = defer): Promise<FaultServer> {
-  const program = await programOf(new URL("fault-server.test.helper.ts", import.meta.url));
+  const program = await programOf(new URL("fault-server.test.helper.ts", import.meta.url), { bundles: true });
   const log = join(temporaryFolder(atEnd), "log");
   writeFileSync(log, "");
   const own = `${mark}-${randomUUID()}`;

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const soak = fileURLToPath(new URL("../../benchmarks/dist/soak/main.js", import.meta.url));
 
-/** A short run of `npm run soak`. Its gateway is a separate process, so that its resources can be counted. */
+/** A short run of `npm run bench -- soak`. Its gateway is a separate process, so that its resources can be counted. */
 test.skipIf(process.platform !== "linux")(
   "sends every response to its caller and leaves no socket, process, object or memory behind under load, while servers are killed and the configuration changes",
   async () => {

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { freePort } from "../free-port.test.helper.js";
-import { runCommand, startCommand } from "./command.test.helper.js";
-import { endOf, startProcess, untilPrinted } from "./running-process.test.helper.js";
+import { runCommand } from "./command.test.helper.js";
+import { runMeanwhile } from "./running-command.test.helper.js";
+import { startProcess, untilPrinted } from "./running-process.test.helper.js";
 
 const example = fileURLToPath(new URL("../../examples/outage/main.js", import.meta.url));
 const page = readFileSync(new URL("../../docs/on-call.md", import.meta.url), "utf8");
@@ -40,12 +41,12 @@ test.skipIf(!hasOpenssl)(
       );
     const run = (beginning: string) => runCommand(here(beginning), { env: { HOME: folder } });
 
-    const exporter = startCommand([...here("export"), "--listen", "127.0.0.1:0"], { env });
-    const [metrics = ""] = /http\S+metrics/.exec(await untilPrinted(exporter, /\n/)) ?? [];
+    const exporter = await runMeanwhile([...here("export"), "--listen", "127.0.0.1:0"], { env });
+    const [metrics = ""] = /http\S+metrics/.exec(exporter.stdout) ?? [];
     const read = async (): Promise<string> => (await fetch(metrics)).text();
     await expect.poll(read).toMatch(/^channelz_channels\{.*TRANSIENT_FAILURE"\} 1$/m);
 
-    const recorder = startCommand(here("record"), { env });
+    const recorder = run("record");
     await expect.poll(() => existsSync(recording)).toBe(true);
     const reason = `connect ECONNREFUSED 127.0.0.1:${stockPort}`;
     const { stdout: summary } = await run("summary");
@@ -66,8 +67,9 @@ test.skipIf(!hasOpenssl)(
     await expect
       .poll(async () => (await runCommand(["channels", "--target", `file:${recording}`])).stdout)
       .toContain("2 READY");
-    recorder.process.kill("SIGINT");
-    expect(await endOf(recorder)).toMatchObject({ code: 0, stdout: expect.stringContaining("Recorded") });
+    // As Ctrl-C does, also for the recorder.
+    await exporter.stop();
+    expect(await recorder).toMatchObject({ code: 0, stdout: expect.stringContaining("Recorded") });
     expect((await run("diff")).stdout).toMatch(/^channel +4 .* TRANSIENT_FAILURE +READY$/m);
   },
 );

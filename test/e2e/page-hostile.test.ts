@@ -116,31 +116,24 @@ describe.skipIf(!isChromiumInstalled)("the page of a gateway with a hostile serv
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test("shows hidden characters of what a server says about itself as escapes", async () => {
+  test("shows hidden characters of a server's name, and of what it says about itself, as escapes in every view", async () => {
     const page = await gateway.open("/servers/plain");
+    const goTo = (path: string) => page.goto(new URL(path, gateway.url).href);
     await page.getByText("Software", { exact: true }).waitFor();
     await expectHarmless(page);
-  });
-
-  test.each(["/overview", "/explain", `/explain/${encodeURIComponent(hostileName)}`])(
-    "shows hidden characters of a server name as escapes: %s",
-    async (path) => {
-      const page = await gateway.open(path);
+    for (const path of ["/overview", "/explain", `/explain/${encodeURIComponent(hostileName)}`]) {
+      await goTo(path);
       await page.getByText("pay\\u200bments\\u202eylppa").first().waitFor();
       await expectHarmless(page);
       await page.keyboard.press("Control+k");
       await page.getByRole("option").filter({ hasText: "Explain pay" }).waitFor();
       await expectHarmless(page);
-    },
-  );
-
-  test("shows hidden characters of a server name as escapes in its panel", async () => {
-    const page = await gateway.open(
-      `/overview?panel=${encodeURIComponent(`/servers/${encodeURIComponent(hostileName)}`)}`,
-    );
+    }
+    const view = `/servers/${encodeURIComponent(hostileName)}`;
+    await goTo(`/overview?panel=${encodeURIComponent(view)}`);
     await page.getByRole("complementary", { name: "Server" }).getByRole("heading", { level: 1 }).waitFor();
     await expectHarmless(page);
-    await page.goto(new URL(`/servers/${encodeURIComponent(hostileName)}`, gateway.url).href);
+    await goTo(view);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await expectHarmless(page);
   });

@@ -15,7 +15,6 @@ async function examplesOf(path: string): Promise<string[]> {
 
 /** Runs code as a module of this checkout, on the built packages, as a reader would; 4690 may be taken, so on another port. */
 async function runExamples(...examples: string[]): Promise<string> {
-  await run(process.execPath, ["scripts/setup.mjs"], { cwd: root });
   const code = [...examples, "await listener.close();"].join("\n").replaceAll("4690", String(await freePort()));
   const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", code], { cwd: root });
   return stdout;

@@ -1,10 +1,21 @@
 import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { closeSync, mkdirSync, openSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { keyFromVariable, openFileVault } from "@wirescope/tool-server/auth";
-import { onTestFinished } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 import { createUserFolder, program, type UserFolder } from "./command.test.helper.js";
 
 /** Searches everything that a program of this user can read for keys and tokens; `spy.json` next to it lists what and where. */
@@ -132,6 +143,11 @@ export interface SpySetting {
 /** Root can read everything, so the command and the spy run as another user. */
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
 
+// For V8's compiled code of the command: that user cannot use the folder of the others.
+const cacheFolder = mkdtempSync(join(tmpdir(), "wirescope-spy-cache-"));
+if (nobody !== undefined) chownSync(cacheFolder, nobody.uid, nobody.gid);
+afterAll(() => rmSync(cacheFolder, { recursive: true }));
+
 /** A user with a vault, an entry that signs in, and an entry for a spy. Everything ends with the test. */
 export async function createSpyWorld(): Promise<SpyWorld> {
   const user = createUserFolder();
@@ -179,7 +195,7 @@ export async function createSpyWorld(): Promise<SpyWorld> {
         process.execPath,
         [program, "call", "spy", "look", "--config", user.file, "--trust", "--debug"],
         {
-          env: { PATH: path, HOME: home, WIRESCOPE_VAULT: "file", ...env },
+          env: { PATH: path, HOME: home, XDG_CACHE_HOME: cacheFolder, WIRESCOPE_VAULT: "file", ...env },
           stdio: ["pipe", "pipe", "pipe", "pipe", ...inherited],
           ...nobody,
         },

@@ -66,7 +66,7 @@ describe("calls over every transport, in both eras", () => {
       const silent = await failureOf(connection.callTool(hang("c"), { totalTimeoutMs: 3000 }));
       expect([silent.code, silent.message]).toEqual(["CALL_TIMEOUT", expect.stringContaining("3 s in total")]);
       await expectEnd(server, "c", broken);
-      const steps = { name: "steps", arguments: { count: 1000, pauseMs: 10 } };
+      const steps = { name: "steps", arguments: { count: 100, pauseMs: 100 } };
       const busy = await failureOf(connection.callTool(steps, { totalTimeoutMs: 3000, onProgress: () => {} }));
       expect([busy.code, busy.message]).toEqual(["CALL_TIMEOUT", expect.stringContaining("3 s in total")]);
     });

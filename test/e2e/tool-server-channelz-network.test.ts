@@ -3,9 +3,9 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { whyNoSocketOptions } from "@wirescope/instrument";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { GrpcJsResponse } from "./grpc-js-channelz.test.helper.js";
-import { type RealServer, startEverything } from "./real-servers.test.helper.js";
+import { serveSmall, serveSmallSse, serveSmallWs } from "./small-servers.test.helper.js";
 import {
   callsOfUse,
   type ObservedProcess,
@@ -21,36 +21,27 @@ const certificate = (name: string): string =>
   readFileSync(new URL(`../certificates/${name}.pem`, import.meta.url), "utf8");
 const loopback = Buffer.from([127, 0, 0, 1]);
 
-let servers: readonly RealServer[];
-const portOf = (index: number): number => servers[index]!.port;
-
-beforeAll(async () => {
-  servers = await Promise.all((["streamableHttp", "sse", "ws"] as const).map((behind) => startEverything(behind)));
-});
-
-afterAll(() => Promise.all(servers.map((server) => server.stop())));
-
 test.each([
-  ["http", 0, "http", "/mcp"],
-  ["sse", 1, "http", "/sse"],
-  ["ws", 2, "ws", "/message"],
+  ["http", serveSmall],
+  ["sse", serveSmallSse],
+  ["ws", serveSmallWs],
 ] as const)(
   "[CZ-SOCKET-1] shows a server of type %s once, with the addresses and options of its sockets, its calls and messages",
-  async (type, server, scheme, path) => {
-    const port = portOf(server);
+  async (type, serve) => {
+    const url = await serve();
+    const origin = url.slice(0, url.lastIndexOf("/"));
     const observed = await observeThisProcess();
-    const origin = `${scheme}://127.0.0.1:${port}`;
-    const connection = await openEntry({ type, url: `${origin}${path}` });
+    const connection = await openEntry({ type, url });
     await useEverything(connection);
     const { channel, subchannel, sockets } = await readOne(observed);
     expect(channel).toMatchObject({
       ref: { name: "everything" },
-      data: { target: `${origin}${path}`, state: { state: "READY" }, ...callsOfUse },
+      data: { target: url, state: { state: "READY" }, ...callsOfUse },
     });
     expect(subchannel.data).toMatchObject({ target: origin, state: { state: "READY" }, ...transportCallsOfUse });
     expect(sockets.length).toBeGreaterThanOrEqual(1);
     for (const { local, remote, remote_name, security, data } of sockets) {
-      expect(remote.tcpip_address).toEqual({ ip_address: loopback, port });
+      expect(remote.tcpip_address).toEqual({ ip_address: loopback, port: Number(new URL(url).port) });
       expect(local.tcpip_address.ip_address).toEqual(loopback);
       expect([remote_name, security]).toEqual([undefined, undefined]);
       if (whyNoSocketOptions() === undefined) expect(data.option.map(nameOf)).toContain("TCP_INFO");
@@ -64,7 +55,7 @@ test.each([
 );
 
 test("[CZ-SEC-2] shows a server behind TLS with its certificate", async () => {
-  const port = portOf(0);
+  const port = Number(new URL(await serveSmall()).port);
   const secured = createTlsServer({ cert: certificate("server"), key: certificate("server-key") }, (socket) => {
     const inner = connect(port, "127.0.0.1");
     socket.on("error", () => inner.destroy()).on("close", () => inner.destroy());
@@ -85,7 +76,7 @@ test("[TS-D-TENANT-1] shows two tenants of one server as two channels, by their 
   const observed = await observeThisProcess();
   const entry = {
     type: "http",
-    url: `http://127.0.0.1:${portOf(0)}/mcp`,
+    url: await serveSmall(),
     headers: { "X-Tenant-ID": "${TENANT_ID}" },
   };
   for (const TENANT_ID of ["acme", "umbrella"])

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
-import { startAllFaultServers, withEach } from "./fault-servers.test.helper.js";
+import { startFaultServer, withEach } from "./fault-servers.test.helper.js";
 import { serveHostileHttp, startGuardedServer } from "./hostile-servers.test.helper.js";
 import {
   expectNothingLeft,
@@ -109,8 +109,13 @@ describe("substitution", () => {
 describe("transport", () => {
   test("[TS-D-CONN-4] (29) does not show a server that died as connected, even if nobody calls it", async () => {
     // The older era over HTTP takes longer and is tested in streamable-http-transport.test.ts.
-    const servers = (await startAllFaultServers()).filter(({ kind, era }) => kind !== "http" || era === "modern");
-    await withEach(servers, async (server) => {
+    const kinds = [
+      { kind: "http", era: "modern" },
+      { kind: "sse", era: "legacy" },
+      { kind: "ws", era: "modern" },
+      { kind: "stdio", era: "modern" },
+    ] as const;
+    await withEach(await Promise.all(kinds.map((kind) => startFaultServer(kind))), async (server) => {
       const connection = await openConnection(server.entry);
       expect(await textOf(connection, "echo", { text: "hello" })).toBe("hello");
       expect(connection.state).toBe("READY");

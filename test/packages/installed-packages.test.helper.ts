@@ -21,7 +21,7 @@ export interface PackedPackages {
 
 /** Packs the packages with these names. */
 export async function packPackages(...names: readonly string[]): Promise<PackedPackages> {
-  await run(process.execPath, ["scripts/setup.mjs"], { cwd: root });
+  await run(process.execPath, ["scripts/run.mjs", "build"], { cwd: root });
   const base = await realpath(await mkdtemp(join(tmpdir(), "wirescope-packages-")));
   const [packed, folder, home] = [join(base, "packed"), join(base, "app"), join(base, "home")];
   await Promise.all([packed, folder, home].map((path) => mkdir(path)));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Caller, httpCaller } from "../caller.js";
 import { median } from "../compare.js";
 import { callInFlight, rateOf } from "../in-flight.js";
-import { costRow, figure, type Row, rateRow } from "../report.js";
+import { costRow, figure, printProgress, type Row, rateRow } from "../report.js";
 import { startServing } from "../serving-process.js";
 import { installPeers } from "./install-peers.js";
 import { type Program, type RunningProgram, startProgram } from "./program.js";
@@ -47,9 +47,14 @@ export async function benchPeers(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "wirescope-peers-"));
   const rows: Row[] = [];
   try {
-    for (const topology of topologiesOf(url, folder, await installPeers())) {
-      rows.push(...(await compareIn(topology, url, folder)));
-    }
+    const topologies = topologiesOf(url, folder, await installPeers());
+    const total = starts * topologies.reduce((sum, { peers }) => sum + Math.max(1, peers.length), 0);
+    let begun = 0;
+    const onStart = (what: string): void => {
+      begun += 1;
+      printProgress(`${what} (${begun} of ${total})`);
+    };
+    for (const topology of topologies) rows.push(...(await compareIn(topology, url, folder, onStart)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
     await raw.stop();
@@ -57,14 +62,20 @@ export async function benchPeers(): Promise<Row[]> {
   return rows;
 }
 
-async function compareIn(topology: Topology, url: string, folder: string): Promise<Row[]> {
+async function compareIn(
+  topology: Topology,
+  url: string,
+  folder: string,
+  onStart: (what: string) => void,
+): Promise<Row[]> {
   const { name, ours, peers, leastRate } = topology;
   const titleOf = (our: Program): string =>
     ours.length === 1 ? name : `${name}: ${our.name.replace("wirescope ", "")}`;
   const rows: Row[] = [];
   // Each peer by itself: what else is measured in a run moves its figures.
   for (const peer of peers.length === 0 ? [undefined] : peers) {
-    const measured = await measure(ours, peer, url, folder);
+    const report = (): void => onStart(peer === undefined ? name : `${name}, ${peer.name}`);
+    const measured = await measure(ours, peer, url, folder, report);
     if (measured === undefined) {
       rows.push({ work: `${name}: ${peer?.name}`, ours: "", theirs: "does not run here", goal: "" });
       continue;
@@ -94,9 +105,11 @@ async function measure(
   peer: Program | undefined,
   url: string,
   folder: string,
+  onStart: () => void,
 ): Promise<Run | undefined> {
   const runs: Run[] = [];
   for (let start = 0; start < starts; start += 1) {
+    onStart();
     const run = await measureOnce(ours, peer, url, folder);
     if (run === undefined) return undefined;
     runs.push(run);

@@ -1,4 +1,4 @@
-// npm run soak: many clients, many servers, and churn; then whether anything is left of it.
+// npm run bench -- soak: many clients, many servers, and churn; then whether anything is left of it.
 import { parseArgs } from "node:util";
 import { runSoak } from "./run-soak.js";
 import { faultsOf, reportOf } from "./soak-report.js";

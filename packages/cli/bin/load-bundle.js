@@ -24,7 +24,7 @@ function isBuilt() {
 /**
  * Loads the command from its bundle. V8's compiled code is cached when the process exits, for the next one.
  *
- * @param {"gateway" | "command"} purpose What it is loaded for.
+ * @param {"gateway" | "command" | "test"} purpose What it is loaded for.
  * @returns {{ readonly exports: typeof import("../dist/index.js"), readonly script: Script }}
  */
 function loadBundle(purpose) {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { connect, pollOptions, startTestGateway } from "./gateway.test.helper.js";
 import { eventOf, serveRaw } from "./raw-server.test.helper.js";
-import { everything, type MakeServer, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
+import { type MakeServer, serveLegacy, serveModern, small } from "./tool-servers.test.helper.js";
 
 const clientCount = 8;
 const callsEach = 2;
@@ -55,7 +55,7 @@ test("delivers every response, progress and server request of many concurrent ca
   const gateway = await startTestGateway({
     old: { type: "http", url: await serveLegacy(makeMarking()) },
     new: { type: "http", url: await serveModern(makeMarking()) },
-    child: { command: process.execPath, args: [everything, "stdio"] },
+    child: small,
   });
   // A call waits only briefly for its server to connect.
   await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), pollOptions).toBe(true);

@@ -37,7 +37,7 @@ test("gives every pair of server and tool a unique name that clients accept", ()
       expect(exposed.startsWith(exposedPrefix(server))).toBe(true);
       if (server !== otherServer || name !== otherName) expect(exposed).not.toBe(exposedName(otherServer, otherName));
     }),
-    { numRuns: 5000 },
+    { numRuns: 1000 },
   );
 });
 

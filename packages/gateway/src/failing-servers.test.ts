@@ -7,7 +7,7 @@ import { channelPrefix, type TraceEvent } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { connect, pollOptions, startTestGateway, textOf } from "./gateway.test.helper.js";
-import { everything, makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
+import { makeEcho, modernListener, serve, serveLegacy, serveModern, small } from "./tool-servers.test.helper.js";
 
 /** A server that accepts requests and never responds. */
 async function silentServer(): Promise<string> {
@@ -114,9 +114,7 @@ describe("an unreachable and a silent server", () => {
     const folder = mkdtempSync(join(tmpdir(), "late-env-file-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const envFile = join(folder, "secrets.env");
-    const { gateway } = await startTestGateway({
-      late: { command: process.execPath, args: [everything, "stdio"], envFile },
-    });
+    const { gateway } = await startTestGateway({ late: { ...small, envFile } });
     await expect.poll(() => gateway.servers()[0]?.failure?.message, pollOptions).toContain(`${envFile} cannot be read`);
     expect(gateway.servers()[0]?.failure?.code).toBe("VARIABLE_UNUSABLE");
     writeFileSync(envFile, "LEVEL=debug\n");

@@ -61,10 +61,26 @@ test.each([
   expect(fine.headers.get("mcp-session-id")).not.toBeNull();
 });
 
+/** A stdio server that accepts every subscription. */
+const subscribable = `
+  const capabilities = { tools: {}, resources: { subscribe: true } };
+  const serverInfo = { name: "subscribable", version: "1" };
+  const results = {
+    initialize: { protocolVersion: "2025-11-25", capabilities, serverInfo },
+    "tools/list": { tools: [{ name: "echo", inputSchema: { type: "object" } }] },
+    "resources/list": { resources: [] },
+    "resources/templates/list": { resourceTemplates: [] },
+  };
+  require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+    const { id, method } = JSON.parse(line);
+    if (id === undefined) return;
+    process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result: results[method] ?? {} }) + "\\n");
+  });
+`;
+
 describe("resource subscriptions", () => {
   test("limits the subscriptions of one session in number and length, and allows others after unsubscribing", async () => {
-    const server = await serveRaw();
-    const gateway = await startTestGateway({ raw: server.entry });
+    const gateway = await startTestGateway({ all: { command: process.execPath, args: ["-e", subscribable] } });
     await expect.poll(() => gateway.gateway.servers()[0]?.tools, pollOptions).toBe(1);
     const [input, output] = [new PassThrough(), new PassThrough()];
     gateway.gateway.serveStdio(input, output);

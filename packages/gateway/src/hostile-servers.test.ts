@@ -196,27 +196,6 @@ test("truncates long instructions from a server", async () => {
   expect(client.getInstructions()).toContain("## talker");
 });
 
-test("omits a list that is too long, reports it, and lists the others", async () => {
-  const description = "x".repeat(1000);
-  const tools = Array.from({ length: 8500 }, (_, index) => ({
-    name: `t${index}`,
-    description,
-    inputSchema: { type: "object" },
-  }));
-  const pages = [tools, tools.map((tool) => ({ ...tool, name: `u${tool.name}` }))];
-  const hostile = await serveRaw({
-    "tools/list": ({ params }) =>
-      JSON.stringify(params?.cursor === "1" ? { tools: pages[1] } : { tools: pages[0], nextCursor: "1" }),
-  });
-  const good = await serveRaw();
-  const gateway = await startTestGateway({ hostile: hostile.entry, good: good.entry }, { limits: { listMs: 30_000 } });
-  const client = await connect(gateway, "legacy");
-  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["good__echo"]);
-  expect(gateway.events).toContainEqual(
-    expect.objectContaining({ kind: "omitted", server: "hostile", reason: expect.stringContaining("longer than") }),
-  );
-});
-
 test("limits and reports the log messages of a server that logs endlessly; all messages about a call reach its client", async () => {
   const log = (data: string): string =>
     JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "error", data } });
@@ -233,14 +212,14 @@ test("limits and reports the log messages of a server that logs endlessly; all m
     prepared.setNotificationHandler("notifications/message", ({ params }) => void received.push(String(params.data))),
   );
   await expect.poll(talker.listening, pollOptions).toBe(1);
-  for (let times = 0; times < 5000; times += 1) talker.say(log("again"));
+  for (let times = 0; times < 1500; times += 1) talker.say(log("again"));
   await expect
     .poll(() => {
       talker.say(log("last"));
       return received;
     }, pollOptions)
     .toContain("last");
-  expect(received.filter((text) => text === "again").length).toBeLessThan(3000);
+  expect(received.filter((text) => text === "again").length).toBeLessThan(1200);
   expect(received.some((text) => text.includes("log messages from this server"))).toBe(true);
   await client.callTool({ name: "talker__echo", arguments: {} });
   expect(received.filter((text) => text === "own")).toHaveLength(500);

@@ -1,6 +1,6 @@
 import { connect as connectSocket } from "node:net";
 import { McpServer } from "@modelcontextprotocol/server";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { connect, pollOptions, post, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
 import { completeLimits } from "./limits.js";
@@ -67,7 +67,7 @@ test("limits one client's requests in flight, and does not delay other clients",
 /** Sends many requests at once with `send`, and expects that the rate limit admits the right number, however slow the machine is. */
 async function expectRate(rate: number, send: (id: number) => Promise<readonly number[]>): Promise<void> {
   const startedAt = performance.now();
-  const statuses = (await Promise.all(Array.from({ length: 60 }, (_, id) => send(id)))).flat();
+  const statuses = (await Promise.all(Array.from({ length: 12 * rate }, (_, id) => send(id)))).flat();
   const elapsedS = (performance.now() - startedAt) / 1000;
   expect(new Set(statuses)).toEqual(new Set([200, 429]));
   const admitted = statuses.filter((status) => status === 200).length;
@@ -222,23 +222,31 @@ test("closes the session that has been idle longest at the session limit, and no
   expect((await Promise.all([held, heldToo])).map(({ status }) => status)).toEqual([200, 200]);
 });
 
+/** Stops the clock by which sessions are idle, until the test ends; returns a function that advances it. */
+function stopDate(): (byMs: number) => void {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  return (byMs) => void vi.setSystemTime(Date.now() + byMs);
+}
+
 test("closes an idle session, and none in use", async () => {
-  const gateway = await startTestGateway({}, { limits: { sessionIdleMs: 3000 } });
+  const advance = stopDate();
+  const gateway = await startTestGateway({}, { limits: { sessionIdleMs: 100 } });
   const [used, left] = [await begin(gateway, "used"), await begin(gateway, "left")];
-  const ping = (session: Record<string, string>) => post(gateway, { jsonrpc: "2.0", id: 3, method: "ping" }, session);
-  const isClosed = () => gateway.events.some((event) => event.kind === "session-closed" && event.client === "left 1");
-  await expect
-    .poll(async () => {
-      expect((await ping(used.session)).status).toBe(200);
-      return isClosed();
-    }, pollOptions)
-    .toBe(true);
-  expect((await ping(left.session)).status).toBe(404);
-  expect((await ping(used.session)).status).toBe(200);
+  const ping = async (session: Record<string, string>) =>
+    (await post(gateway, { jsonrpc: "2.0", id: 3, method: "ping" }, session)).status;
+  advance(99);
+  expect(await ping(used.session)).toBe(200);
+  advance(1);
+  const closed = () => gateway.events.flatMap((event) => (event.kind === "session-closed" ? event.client : []));
+  await expect.poll(closed, pollOptions).toEqual(["left 1"]);
+  expect(await ping(left.session)).toBe(404);
+  expect(await ping(used.session)).toBe(200);
 });
 
 test("does not treat sessions as idle whose requests have arrived, even if this process was busy for longer than the idle time", async () => {
-  const gateway = await startTestGateway({}, { limits: { sessionIdleMs: 6000 } });
+  const advance = stopDate();
+  const gateway = await startTestGateway({}, { limits: { sessionIdleMs: 100 } });
   const { hostname, port } = new URL(gateway.url);
   // More than start in one turn of the event loop.
   const clients = await Promise.all(
@@ -268,7 +276,8 @@ test("does not treat sessions as idle whose requests have arrived, even if this 
   await expect.poll(() => statuses().length, pollOptions).toBe(40);
   for (const { ping } of clients) ping();
   // The whole event loop is blocked, so the requests wait in the kernel.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6100);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 110);
+  advance(110);
   await expect.poll(() => statuses().length, pollOptions).toBe(80);
   expect(new Set(statuses())).toEqual(new Set(["200"]));
 });

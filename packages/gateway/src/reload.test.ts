@@ -7,7 +7,7 @@ import { z } from "zod";
 import { configurationOf, connect, pollOptions, slowLists, startTestGateway, textOf } from "./gateway.test.helper.js";
 import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 import { request, serveTasks, subscribe } from "./task-servers.test.helper.js";
-import { everything, makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
+import { makeEcho, modernListener, serve, serveLegacy, serveModern, small } from "./tool-servers.test.helper.js";
 
 test("keeps the connections of unchanged servers, restarts changed ones, ends removed ones, and notifies clients", async () => {
   let release = (): void => {};
@@ -70,8 +70,7 @@ test("opens an entry that could not be opened again at a reload that does not ch
   const assertTrusted = async (): Promise<void> => {
     if (!isTrusted) throw new ToolServerError("NOT_TRUSTED", { problem: "It is denied.", advice: "" });
   };
-  const entries = { all: { command: process.execPath, args: [everything, "stdio"] } };
-  const configurations = [configurationOf(entries, { assertTrusted })];
+  const configurations = [configurationOf({ all: small }, { assertTrusted })];
   // The retry after 5 s never occurs.
   const after: Clock["after"] = (delayMs, wake) => (delayMs === 5000 ? () => {} : systemClock.after(delayMs, wake));
   const { gateway } = await startTestGateway({}, { configurations, clock: { ...systemClock, after } });
@@ -83,7 +82,7 @@ test("opens an entry that could not be opened again at a reload that does not ch
 
 test("applies a changed variable or tool filter of an entry at a reload", async () => {
   const reference = `\${MARK}`;
-  const entries = { all: { command: process.execPath, args: [everything, "stdio"], env: { MARK: reference } } };
+  const entries = { all: { ...small, env: { MARK: reference } } };
   const configured = (MARK: string) => configurationOf(entries, { variables: { PATH: process.env.PATH, MARK } });
   const gateway = await startTestGateway({}, { configurations: [configured("first")], limits: slowLists });
   const changedBy = async (...args: Parameters<typeof gateway.gateway.reload>): Promise<readonly string[]> => {

@@ -51,7 +51,7 @@ test.each([
 test("a stdio server whose line never ends is terminated", async () => {
   const endless = `
     const lines = require("node:readline").createInterface({ input: process.stdin });
-    const write = () => process.stdout.write("x".repeat(100_000), write);
+    const write = () => process.stdout.write("x".repeat(100_000), () => setTimeout(write, 10));
     lines.once("line", write);`;
   const entry = { type: "stdio", command: process.execPath, args: ["-e", endless] };
   const { gateway } = await startTestGateway({ one: entry }, { limits: { resultBytes: 100_000 } });

@@ -7,11 +7,10 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { connectAdmin } from "./admin/connect-admin.js";
 import { pollOptions } from "./gateway.test.helper.js";
 import { type StartedGateway, type StartGatewayOptions, startGateway } from "./start-gateway.js";
-import { everything } from "./tool-servers.test.helper.js";
+import { small } from "./tool-servers.test.helper.js";
 
 let root: string;
 let environment: Record<string, string | undefined>;
-const server = { command: process.execPath, args: [everything, "stdio"] };
 
 beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "start-gateway-")));
@@ -44,27 +43,27 @@ const stateOf = (gateway: StartedGateway, name: string): unknown =>
   gateway.servers().find((each) => each.name === name)?.state;
 
 test("offers the servers of a configuration file at one endpoint, behind a token", async () => {
-  const gateway = await start({ configuration: write({ everything: server }), trust: trustAll({ environment }) });
-  await expect.poll(() => stateOf(gateway, "everything"), pollOptions).toBe("READY");
+  const gateway = await start({ configuration: write({ small }), trust: trustAll({ environment }) });
+  await expect.poll(() => stateOf(gateway, "small"), pollOptions).toBe("READY");
   await using client = await connectTo(gateway);
-  const result = await client.callTool({ name: "everything__echo", arguments: { message: "hi" } });
+  const result = await client.callTool({ name: "small__echo", arguments: { message: "hi" } });
   expect(result.content).toEqual([{ type: "text", text: "Echo: hi" }]);
   const error = await connectToolServer({ url: gateway.endpoint ?? "" }).catch((reason: unknown) => reason);
   expect(ToolServerError.is(error, "UNAUTHORIZED")).toBe(true);
 });
 
 test("neither runs nor offers a server that nobody approved, and says in its status how to approve it", async () => {
-  const file = write({ everything: server });
+  const file = write({ small });
   const gateway = await start({ configuration: file });
   await expect.poll(() => gateway.servers()[0]?.failure?.code, pollOptions).toBe("NOT_TRUSTED");
-  expect(gateway.servers()[0]?.failure?.message).toContain(`wirescope trust everything --config ${file}`);
+  expect(gateway.servers()[0]?.failure?.message).toContain(`wirescope trust small --config ${file}`);
   await using client = await connectTo(gateway);
   expect((await client.listTools()).tools).toEqual([]);
 });
 
 test("accepts several configurations that the program created", async () => {
   const gateway = await start({
-    configuration: [createConfiguration({ first: server }), createConfiguration({ second: server })],
+    configuration: [createConfiguration({ first: small }), createConfiguration({ second: small })],
     trust: trustAll({ environment }),
     listen: { host: "127.0.0.1" },
   });
@@ -72,12 +71,12 @@ test("accepts several configurations that the program created", async () => {
 });
 
 test("reads the file again at reload, and reports its problems in findings", async () => {
-  const file = write({ everything: server });
+  const file = write({ small });
   const gateway = await start({ configuration: file, trust: trustAll({ environment }) });
   expect(gateway.findings).toEqual([]);
-  write({ everything: server, api: { type: "http", url: "http://api.example.com/mcp" } });
+  write({ small, api: { type: "http", url: "http://api.example.com/mcp" } });
   await gateway.reload();
-  expect(gateway.servers().map(({ name }) => name)).toEqual(["everything", "api"]);
+  expect(gateway.servers().map(({ name }) => name)).toEqual(["small", "api"]);
   expect(gateway.findings.map(({ code, server: name }) => `${name} ${code}`)).toEqual(["api url-insecure"]);
 });
 
@@ -102,10 +101,10 @@ test("fails with the path of a configuration that cannot be read, and listens no
 test("stops the endpoint when the gateway is disposed of", async () => {
   const gateway = await startGateway({
     environment,
-    configuration: write({ everything: server }),
+    configuration: write({ small }),
     trust: trustAll({ environment }),
   });
-  await expect.poll(() => stateOf(gateway, "everything"), pollOptions).toBe("READY");
+  await expect.poll(() => stateOf(gateway, "small"), pollOptions).toBe("READY");
   await gateway[Symbol.asyncDispose]();
   await expect(fetch(gateway.endpoint ?? "")).rejects.toThrow();
 });

@@ -3,9 +3,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { pollOptions, post, startTestGateway } from "./gateway.test.helper.js";
 import { serveRaw } from "./raw-server.test.helper.js";
 
-const clients = 16;
+const clients = 8;
 // More than the system's buffers hold.
-const responseBytes = 16_000_000;
+const responseBytes = 10_000_000;
 
 test("limits the total of JSON responses that clients do not read, without affecting a client that reads", async () => {
   const large = JSON.stringify({ content: [{ type: "text", text: "x".repeat(responseBytes) }] });
@@ -13,7 +13,7 @@ test("limits the total of JSON responses that clients do not read, without affec
     "tools/call": ({ params }) =>
       JSON.stringify(params?.arguments).includes("large") ? large : '{"content":[{"type":"text","text":"small"}]}',
   });
-  const maxUnreadBytes = 24_000_000;
+  const maxUnreadBytes = 8_000_000;
   const gateway = await startTestGateway({ raw: server.entry }, { listen: { limits: { maxUnreadBytes } } });
   await expect.poll(() => gateway.gateway.servers()[0]?.tools, pollOptions).toBe(1);
   const version = "2026-07-28";

@@ -9,11 +9,10 @@ const verifier = "v".repeat(43);
 const challenge = createHash("sha256").update(verifier).digest("base64url");
 
 /** Every response that a simple client gets, from the first 401 to the end of its tokens, without random parts. */
-async function transcriptOf(options: QuirksOptions): Promise<string[]> {
+async function* transcriptOf(options: QuirksOptions): AsyncGenerator<string> {
   const { tool, authorization, other, close } = await startQuirks(options);
   onTestFinished(close);
-  const transcript: string[] = [];
-  const send = async (url: string, init: RequestInit = {}): Promise<{ text: string; headers: Headers }> => {
+  async function* send(url: string, init: RequestInit = {}): AsyncGenerator<string, Received> {
     // Short only if no response is expected.
     const timeoutMs = options.quirks?.includes("metadata-silent") && url.includes("well-known") ? 200 : 30_000;
     const received = await fetchOnce(url, { ...init, signal: AbortSignal.timeout(timeoutMs) });
@@ -25,11 +24,9 @@ async function transcriptOf(options: QuirksOptions): Promise<string[]> {
       (text, { origin }, index) => text.replaceAll(origin, `http://server-${index}`),
       line.replaceAll(encodeURIComponent(authorization.origin), "server-1"),
     );
-    transcript.push(
-      known.replace(/[\da-f]{8}-[\da-f-]{27}/g, "<id>").replace(/http:\/\/127\.0\.0\.1:\d+\/e/, "<away>/e"),
-    );
+    yield known.replace(/[\da-f]{8}-[\da-f-]{27}/g, "<id>").replace(/http:\/\/127\.0\.0\.1:\d+\/e/, "<away>/e");
     return received;
-  };
+  }
   const form = (fields: Record<string, string>): RequestInit => ({ method: "POST", body: new URLSearchParams(fields) });
   const json = (value: unknown, headers = {}): RequestInit => ({
     method: "POST",
@@ -37,18 +34,18 @@ async function transcriptOf(options: QuirksOptions): Promise<string[]> {
     body: JSON.stringify(value),
   });
 
-  await send(tool.url, json({ id: 1, method: "tools/list" }));
+  yield* send(tool.url, json({ id: 1, method: "tools/list" }));
   for (const place of [
     "/.well-known/oauth-protected-resource/mcp",
     "/.well-known/oauth-protected-resource",
     "/about/me.json",
   ]) {
-    await send(`${tool.origin}${place}`);
+    yield* send(`${tool.origin}${place}`);
   }
   for (const place of ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]) {
-    await send(`${authorization.origin}${place}`);
+    yield* send(`${authorization.origin}${place}`);
   }
-  const registered = await send(`${authorization.origin}/register`, json({ redirect_uris: [redirectUri] }));
+  const registered = yield* send(`${authorization.origin}/register`, json({ redirect_uris: [redirectUri] }));
   const clientId = field(registered.text, "client_id") || "https://client.example/document";
   const query = new URLSearchParams({
     client_id: clientId,
@@ -57,35 +54,46 @@ async function transcriptOf(options: QuirksOptions): Promise<string[]> {
     state: "s",
     scope: "notes:read",
   });
-  const location = (await send(`${authorization.origin}/authorize?${query}`)).headers.get("location") ?? redirectUri;
+  const location = (yield* send(`${authorization.origin}/authorize?${query}`)).headers.get("location") ?? redirectUri;
   const code = new URL(location).searchParams.get("code") ?? "";
   const token = `${authorization.origin}/token`;
-  const tokens = await send(
+  const tokens = yield* send(
     token,
     form({ code, code_verifier: verifier, redirect_uri: redirectUri, client_id: clientId }),
   );
   const bearer = { authorization: `Bearer ${field(tokens.text, "access_token")}` };
-  for (let id = 1; id <= 6; id += 1) await send(tool.url, json({ id, method: "tools/call" }, bearer));
-  await send(`${tool.origin}/.well-known/oauth-protected-resource/mcp`);
+  for (let id = 1; id <= 6; id += 1) yield* send(tool.url, json({ id, method: "tools/call" }, bearer));
+  yield* send(`${tool.origin}/.well-known/oauth-protected-resource/mcp`);
   const refresh = { grant_type: "refresh_token", client_id: clientId };
   const first = { ...refresh, refresh_token: field(tokens.text, "refresh_token") };
-  const renewed = await send(token, form(first));
-  await send(token, form({ ...refresh, refresh_token: "never-given" }));
+  const renewed = yield* send(token, form(first));
+  yield* send(token, form({ ...refresh, refresh_token: "never-given" }));
   // The reuse of a refresh token revokes its whole grant.
-  await send(token, form(first));
-  await send(token, form({ ...refresh, refresh_token: field(renewed.text, "refresh_token") }));
+  yield* send(token, form(first));
+  yield* send(token, form({ ...refresh, refresh_token: field(renewed.text, "refresh_token") }));
+}
+
+async function wholeTranscriptOf(options: QuirksOptions): Promise<string[]> {
+  const transcript: string[] = [];
+  for await (const line of transcriptOf(options)) transcript.push(line);
   return transcript;
 }
 
 const withoutSwitch = new Map<string, Promise<string[]>>();
 
 function transcriptWithout(base: readonly Quirk[]): Promise<string[]> {
-  const known = withoutSwitch.get(base.join()) ?? transcriptOf({ quirks: base });
+  const known = withoutSwitch.get(base.join()) ?? wholeTranscriptOf({ quirks: base });
   withoutSwitch.set(base.join(), known);
   return known;
 }
 
-async function fetchOnce(url: string, init: RequestInit): Promise<{ status: number; headers: Headers; text: string }> {
+interface Received {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+async function fetchOnce(url: string, init: RequestInit): Promise<Received> {
   try {
     const response = await fetch(url, { ...init, redirect: "manual" });
     const reader = response.body?.getReader();
@@ -107,7 +115,7 @@ function field(text: string, name: string): string {
 }
 
 test("serves a correct sign-in while no switch is on, from a 401 to refreshed tokens, and detects the reuse of a refresh token", async () => {
-  const transcript = await transcriptOf({});
+  const transcript = await wholeTranscriptOf({});
   expect(transcript.map((line) => line.split("\n", 1)[0])).toEqual([
     ...["401", "200", "404", "404", "200", "200", "201", "302", "200"],
     // The calls, and the metadata again.
@@ -115,14 +123,20 @@ test("serves a correct sign-in while no switch is on, from a 401 to refreshed to
     // A refresh, a refused one, a reuse, and a refresh after that.
     ...["200", "400", "400", "400"],
   ]);
-  expect(transcript).toEqual(await transcriptOf({}));
+  expect(transcript).toEqual(await wholeTranscriptOf({}));
 });
 
 test.each(Object.keys(quirkTable) as Quirk[])("changes what a client sees with %s", async (quirk) => {
   // This one has an effect only if the client does not register.
   const companions: Partial<Record<Quirk, Quirk>> = { "takes-metadata-documents": "registration-absent" };
   const base = [companions[quirk]].filter((each) => each !== undefined);
-  expect(await transcriptOf({ quirks: [...base, quirk] })).not.toEqual(await transcriptWithout(base));
+  const expected = (await transcriptWithout(base)).values();
+  let isChanged = false;
+  for await (const line of transcriptOf({ quirks: [...base, quirk] })) {
+    isChanged = line !== expected.next().value;
+    if (isChanged) break;
+  }
+  expect(isChanged).toBe(true);
 });
 
 test("rejects expired tokens, and may require a scope", async () => {

@@ -8,12 +8,11 @@ import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { dialectFiles, dialectFixture, type FixtureServers } from "./config/dialects.test.helper.js";
-import { everything, runServer } from "./connection/transports/published-server.test.helper.js";
 import { failureOf } from "./failure-of.test.helper.js";
-import { freePort } from "./free-port.test.helper.js";
 import { loadToolServers } from "./load-tool-servers.js";
 import { type OpenToolServers, openToolServers } from "./open-tool-servers.js";
 import { createSecretRegistry } from "./secrets/redactor.js";
+import { serveSse, smallProgram } from "./small-servers.test.helper.js";
 import { approvals } from "./trust/trust.js";
 
 let root: string;
@@ -39,21 +38,10 @@ beforeEach(() => {
     SRC_ACCESS_TOKEN: "token-of-sourcegraph",
   };
   writeFileSync(join(root, ".env"), "FROM_FILE=value-of-the-file\n");
-  writeFileSync(join(root, "server.mjs"), stdioServer);
+  writeFileSync(join(root, "server.mjs"), smallProgram);
   mkdirSync(join(root, "mcp-servers", "python"), { recursive: true });
-  writeFileSync(join(root, "mcp-servers", "python", "server.mjs"), stdioServer);
+  writeFileSync(join(root, "mcp-servers", "python", "server.mjs"), smallProgram);
 });
-
-/** A real stdio server that returns where and how it runs. */
-const stdioServer = `
-import { McpServer } from ${JSON.stringify(import.meta.resolve("@modelcontextprotocol/server"))};
-import { StdioServerTransport } from ${JSON.stringify(import.meta.resolve("@modelcontextprotocol/server/stdio"))};
-const server = new McpServer({ name: "local", version: "1.0.0" });
-const text = () => ({ content: [{ type: "text", text: JSON.stringify({ cwd: process.cwd(), env: process.env }) }] });
-server.registerTool("add", {}, text);
-server.registerTool("file_deleter", {}, text);
-await server.connect(new StdioServerTransport());
-`;
 
 /** A real server over Streamable HTTP, at any path. */
 async function startHttp(): Promise<string> {
@@ -113,13 +101,11 @@ async function processOf(servers: OpenToolServers): Promise<{ cwd: string; env: 
 }
 
 test("[TS-D-DIALECT-1, TS-D-TYPE-3, TS-D-URL-3] connects to every usable server of the file of each program, once it is approved", async () => {
-  const port = await freePort();
-  await runServer([everything, "sse"], port);
   const servers: FixtureServers = {
     command: process.execPath,
     server: join(root, "server.mjs"),
     http: await startHttp(),
-    sse: `http://127.0.0.1:${port}/sse`,
+    sse: await serveSse(),
   };
   const reached: string[] = [];
   Object.assign(environment, {
@@ -128,6 +114,8 @@ test("[TS-D-DIALECT-1, TS-D-TYPE-3, TS-D-URL-3] connects to every usable server 
     INPUT_X_API_KEY: "another-key-that-was-entered",
   });
   for (const [dialect, fixture, path] of dialectFiles) {
+    // Its own approvals: each check reads them all.
+    environment.XDG_CONFIG_HOME = join(root, "config", dialect);
     const file = write(path, dialectFixture(fixture, servers));
     await approveAll(file);
     const opened = await open(file);
@@ -185,7 +173,7 @@ describe("an entry", () => {
   });
 
   test("[TS-D-DIALECT-5] starts a server again with the envFile as it is approved then, and not with the one of its first start", async () => {
-    write("server.mjs", stdioServer.replace('"file_deleter", {}, text', '"file_deleter", {}, () => process.exit()'));
+    write("server.mjs", smallProgram.replace("file_deleter: run", "file_deleter: () => process.exit()"));
     write("more.env", "API_TOKEN=token-of-the-first-start\n");
     const servers = await openOne({ command, args: ["server.mjs"], envFile: "more.env" });
     const { env } = await processOf(servers);
@@ -244,8 +232,7 @@ describe("an entry", () => {
   });
 
   test("[TS-D-DIALECT-4] ends a call after the timeout of its entry", async () => {
-    const silent = `${stdioServer.replace("const text = () =>", "const text = () => new Promise(() => {}) ||")}`;
-    write("silent.mjs", silent);
+    write("silent.mjs", smallProgram.replace("add: run", "add: () => undefined"));
     const servers = await openOne({ command, args: ["silent.mjs"], tool_timeout_sec: 0.2 });
     const connection = await servers.open("s");
     expect(await failureOf(connection.callTool({ name: "add" }))).toMatchObject({ code: "CALL_TIMEOUT" });

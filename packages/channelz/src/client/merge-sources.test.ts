@@ -16,7 +16,7 @@ const listeners: ChannelzListener[] = [];
 const connections: ChannelzConnection[] = [];
 let silent: Server;
 let parts: OriginSource[];
-const dead = new Set(["p7", "p8", "p150"]);
+const dead = new Set(["p7", "p8", "p50"]);
 
 function connectTo(origin: string, target: string, timeoutMs = 20_000): OriginSource {
   const source = connectChannelz(target, { timeoutMs });
@@ -29,7 +29,7 @@ const unavailable = (message: string) => () => Promise.reject(new ChannelzError(
 const failing = (message: string): Source => ({ ...peerWith({}), getTopChannels: unavailable(message) });
 
 beforeAll(async () => {
-  const registries = Array.from({ length: 200 }, (_, n) => {
+  const registries = Array.from({ length: 60 }, (_, n) => {
     const registry = createRegistry();
     const api = registry.addChannel({ target: `dns:///api-${n}.example`, name: "api" });
     held.push(api, registry.addSubchannel({ parent: api, target: "192.0.2.1:443" }));
@@ -43,7 +43,7 @@ beforeAll(async () => {
   const silentPort = typeof address === "object" ? address?.port : 0;
   parts = listeners.map(({ address: live }, n) => {
     // Nothing listens on port 1. The port of a closed listener may get another owner meanwhile.
-    const target = dead.has(`p${n}`) ? "127.0.0.1:1" : n === 99 ? `127.0.0.1:${silentPort}` : live;
+    const target = dead.has(`p${n}`) ? "127.0.0.1:1" : n === 33 ? `127.0.0.1:${silentPort}` : live;
     return connectTo(`p${n}`, target);
   });
 });
@@ -54,19 +54,19 @@ afterAll(async () => {
   await Promise.all(listeners.map((each) => each.close()));
 });
 
-describe("200 processes, three of them dead and one silent", () => {
+describe("60 processes, three of them dead and one silent", () => {
   test("[CZ-D-CLI-2] [CZ-D-CLI-3] lists the objects of all that respond, and reports the others", async () => {
     // The call of the silent process would end with another error, after 20 seconds.
-    const merged = mergeSources(parts, { graceMs: 3000 });
+    const merged = mergeSources(parts, { graceMs: 2000, retryAfterMs: 60_000 });
     const names = new Set<string>();
-    for await (const { ref } of walkTopChannels(merged)) names.add(ref?.name ?? "");
-    expect(names.size).toBe(196);
+    for await (const { ref } of walkTopChannels(merged, { pageSize: 30 })) names.add(ref?.name ?? "");
+    expect(names.size).toBe(56);
     expect(names).toContain("[p0] api");
     const failed = merged.origins().filter(({ error }) => error !== undefined);
-    expect(failed.map(({ name }) => name).sort()).toEqual(["p150", "p7", "p8", "p99"]);
+    expect(failed.map(({ name }) => name).sort()).toEqual(["p33", "p50", "p7", "p8"]);
     for (const { name, error } of failed) {
       expect(error).toMatch(
-        name === "p99" ? /Stopped reading .*: it has not responded/ : /cannot be reached: .*ECONNREFUSED/,
+        name === "p33" ? /Stopped reading .*: it has not responded/ : /cannot be reached: .*ECONNREFUSED/,
       );
     }
   });
@@ -75,7 +75,7 @@ describe("200 processes, three of them dead and one silent", () => {
     let open = 0;
     let most = 0;
     const gathered = await gatherOrigins(
-      parts.filter(({ origin }) => origin !== "p99"),
+      parts.filter(({ origin }) => origin !== "p33"),
       async (source, signal) => {
         open += 1;
         most = Math.max(most, open);
@@ -88,9 +88,9 @@ describe("200 processes, three of them dead and one silent", () => {
       { concurrency: 10 },
     );
     expect(most).toBe(10);
-    expect(gathered.filter(({ value }) => value === 1)).toHaveLength(196);
+    expect(gathered.filter(({ value }) => value === 1)).toHaveLength(56);
     expect(gathered.map(({ origin }) => origin.origin)).toEqual(
-      parts.map(({ origin }) => origin).filter((origin) => origin !== "p99"),
+      parts.map(({ origin }) => origin).filter((origin) => origin !== "p33"),
     );
   });
 

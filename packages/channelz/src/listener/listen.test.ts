@@ -53,7 +53,7 @@ afterEach(async () => {
 test("[CZ-D-RATE-1] does not limit how often a caller reads", async () => {
   const { url } = await start();
   const client = createClient(channelzService("rpc.channelz.v1"), createGrpcTransport({ baseUrl: url }));
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; round < 4; round += 1) {
     const responses = await Promise.all(Array.from({ length: 50 }, () => client.getServers({})));
     expect(responses.every(({ end }) => end)).toBe(true);
   }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
 import type { Readable } from "node:stream";
@@ -14,7 +13,7 @@ import { eventually, grpcFrame, openSession, openSocket, portOf } from "./raw-ca
 const getTopChannels = "/rpc.channelz.v1.Channelz/GetTopChannels";
 const large = Buffer.from(Array.from({ length: 1009 }, (_, i) => i % 251))
   .toString("latin1")
-  .repeat(8400);
+  .repeat(4200);
 const registry = createRegistry();
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -66,8 +65,6 @@ async function readSlowly(stream: Readable, forMs: number, bytesPerMs: number): 
   return Buffer.concat(chunks);
 }
 
-const digest = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
-
 const inOnePiece = (response: NodeResponse): void => void response.end(Buffer.from(large, "latin1"));
 const asText = (response: NodeResponse): void => void response.end(large, "latin1");
 const inManyPieces = (response: NodeResponse): void => {
@@ -86,8 +83,9 @@ test("[CZ-D-LISTEN-9] sends a large response in full to a caller that reads slow
   });
   const responses = { "/one": inOnePiece, "/text": asText, "/many": inManyPieces };
   const listener = await start({ stallTimeoutMs: 1000 }, responses);
-  const readResponse = async (path: string): Promise<string> =>
-    digest(await readSlowly(request(await openRoomy(listener), path), 1600, 4000));
+  const whole = Buffer.from(large, "latin1");
+  const isReadInFull = async (path: string): Promise<boolean> =>
+    whole.equals(await readSlowly(request(await openRoomy(listener), path), 1600, 2000));
   const readChannels = async (): Promise<{ isWhole: boolean; status: string }> => {
     const stream = request(await openRoomy(listener), getTopChannels, "application/grpc");
     const trailers = once(stream, "trailers");
@@ -95,17 +93,16 @@ test("[CZ-D-LISTEN-9] sends a large response in full to a caller that reads slow
     const isWhole = bytes.length > 2_000_000 && bytes.readUInt32BE(1) === bytes.length - 5;
     return { isWhole, status: (await trailers)[0]["grpc-status"] };
   };
-  const [channels, ...texts] = await Promise.all([readChannels(), ...Object.keys(responses).map(readResponse)]);
+  const [channels, ...texts] = await Promise.all([readChannels(), ...Object.keys(responses).map(isReadInFull)]);
   expect(channels).toEqual({ isWhole: true, status: "0" });
-  const whole = digest(Buffer.from(large, "latin1"));
-  expect(texts).toEqual([whole, whole, whole]);
+  expect(texts).toEqual([true, true, true]);
   expect(listener.stats().requestsTimedOut).toBe(0);
 });
 
 test("[CZ-D-LISTEN-9] sends a large response in full to a caller that reads slowly, over HTTP/1.1, with TLS and without", async () => {
-  const size = 32 * 1024 * 1024;
+  const size = 24 * 1024 * 1024;
   const responses = { "/one": (response: NodeResponse) => void response.end(Buffer.alloc(size)) };
-  const limits = { stallTimeoutMs: 3000 };
+  const limits = { stallTimeoutMs: 2000 };
   const [plain, encrypted] = await Promise.all([
     start(limits, responses),
     start(limits, responses, { tls: createCertificate("slow") }),
@@ -117,7 +114,7 @@ test("[CZ-D-LISTEN-9] sends a large response in full to a caller that reads slow
     cleanups.push(() => socket.destroy());
     socket.pause();
     socket.write("GET /one HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    const { length } = await readSlowly(socket, 4500, 5000);
+    const { length } = await readSlowly(socket, 3000, 5000);
     return length > size;
   });
   expect(await Promise.all(read)).toEqual([true, true]);

@@ -111,7 +111,7 @@ describe.each(lists)("$name", ({ addOwner, add, page }) => {
         const sawAll = new Set(seen);
         for (const id of throughout) expect(sawAll.has(id)).toBe(true);
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 

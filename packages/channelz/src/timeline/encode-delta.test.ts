@@ -30,7 +30,7 @@ describe("snapshots and deltas as messages", () => {
         expect(applied).toEqual(b);
         expect([...applied.objects.keys()]).toEqual([...b.objects.keys()]);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 

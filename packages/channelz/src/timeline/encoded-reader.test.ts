@@ -11,13 +11,14 @@ test("reads the same snapshot as the reads of the source, also after changes", a
   handles.push(fillRegistry(registry));
   const read = createEncodedReader(registry);
   const compare = async (): Promise<void> => {
-    const { objects, origins, isComplete } = await readSnapshot(registry);
-    expect(await read({})).toMatchObject({ objects, origins, isComplete });
+    const { objects, origins, isComplete } = await read({});
+    const expected = await readSnapshot(registry);
+    expect([objects, origins, isComplete]).toEqual([expected.objects, expected.origins, expected.isComplete]);
   };
   await compare();
   const channel = registry.addChannel({ target: "dns:///later.example" });
   const server = registry.addServer();
-  const sockets = Array.from({ length: 1500 }, () => registry.addSocket({ server }));
+  const sockets = Array.from({ length: 1100 }, () => registry.addSocket({ server }));
   await compare();
   channel.callStarted();
   channel.setState("TRANSIENT_FAILURE");

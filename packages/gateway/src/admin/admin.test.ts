@@ -16,7 +16,7 @@ import { loadSync } from "@grpc/proto-loader";
 import { createSecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { configurationOf, pollOptions } from "../gateway.test.helper.js";
-import { everything, makeEcho, modernListener, serve, serveModern } from "../tool-servers.test.helper.js";
+import { makeEcho, modernListener, serve, serveModern, small } from "../tool-servers.test.helper.js";
 import { explain, startTestAdmin, type TestAdmin } from "./admin.test.helper.js";
 import {
   AuthMethod,
@@ -42,7 +42,7 @@ async function startThree(): Promise<TestAdmin> {
       url: `http://127.0.0.1:${refusing}/mcp`,
       headers: { Authorization: `Bearer ${variable("LEDGER_TOKEN")}` },
     },
-    unset: { command: everything, env: { KEY: variable("NOT_SET") } },
+    unset: { ...small, env: { KEY: variable("NOT_SET") } },
   };
   const configured = configurationOf(entries, {
     variables: { LEDGER_TOKEN: secret },
@@ -348,7 +348,7 @@ describe("other clients", () => {
 
 describe("failures", () => {
   test("reports a failure with a status, the code of the gateway, and advice", async () => {
-    const { admin } = await startTestAdmin({ echo: { command: everything } });
+    const { admin } = await startTestAdmin({ echo: small });
     const error = await admin.reconnect({ server: "echoo" }).catch((caught: unknown) => caught);
     expect(String(error)).toMatch(
       /\[not_found\] Server "echoo" does not exist in the configuration of the gateway\. Servers: echo\./,

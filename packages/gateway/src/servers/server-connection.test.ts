@@ -2,7 +2,7 @@ import { type Clock, createSecretRegistry, ToolServerError } from "@wirescope/to
 import { expect, onTestFinished, test } from "vitest";
 import type { GatewayEvent } from "../events.js";
 import { configurationOf, pollOptions } from "../gateway.test.helper.js";
-import { everything } from "../tool-servers.test.helper.js";
+import { small } from "../tool-servers.test.helper.js";
 import { createServerConnection } from "./server-connection.js";
 
 /** A connection whose entry cannot be opened while there is a problem, and a clock that the test controls. */
@@ -20,7 +20,7 @@ function createWorld() {
       };
     },
   };
-  const configured = configurationOf({ all: { command: process.execPath, args: [everything, "stdio"] } });
+  const configured = configurationOf({ all: small });
   const [entry] = configured.configuration.entries;
   if (entry === undefined) throw new Error("no entry");
   const connection = createServerConnection({

@@ -66,6 +66,9 @@ async function read(responses: AsyncIterable<{ value: string }>): Promise<string
   return values;
 }
 
+const asItShould: Outcomes = [1, 1, 0];
+const cutShort: Outcomes = [1, 0, 1];
+
 describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
   let registry: Registry;
   let server: EchoServer;
@@ -77,9 +80,6 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     server = await serveEcho({ httpVersion, registry });
     client = createClient(Echo, transportTo(registry, way, server.baseUrl));
   });
-
-  const asItShould: Outcomes = [1, 1, 0];
-  const cutShort: Outcomes = [1, 0, 1];
 
   test("[CZ-DATA-4] [CZ-SOCKET-6] [CZ-SOCKET-8] counts a unary call that succeeds", async () => {
     expect(await client.unary({ value: "hello" })).toMatchObject({ value: "hello" });
@@ -179,23 +179,6 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     await (await Probe.of(registry)).expect({ channelCalls: [2, 1, 1] });
   });
 
-  test("[CZ-SOCKET-7] counts a call that ends at a deadline only the client knows", async () => {
-    const interceptors: Interceptor[] = [
-      (next) => (request) => {
-        request.header.delete("grpc-timeout");
-        request.header.delete("connect-timeout-ms");
-        return next(request);
-      },
-    ];
-    const own = createRegistry();
-    const other = await serveEcho({ httpVersion, registry: own });
-    const impatient = createClient(Echo, transportTo(own, way, other.baseUrl, { interceptors }));
-    const call = codeOf(impatient.unary({ value: "hang" }, { timeoutMs: 2000 }));
-    const probe = await Probe.of(own);
-    expect(await call).toBe(Code.DeadlineExceeded);
-    await probe.expect({ ...oneFailed(cutShort, 1, 0) });
-  });
-
   test("[CZ-SOCKET-6] counts a call that ends at a deadline only the server enforces", async () => {
     const header = protocol === "connect" ? "connect-timeout-ms" : "grpc-timeout";
     const headers = { [header]: protocol === "connect" ? "100" : "100m" };
@@ -249,4 +232,24 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
       expect(address).toMatchObject({ case: "udsAddress", value: { filename: path } });
     }
   });
+});
+
+test("[CZ-SOCKET-7] counts a call that ends at a deadline only the client knows, in every protocol", async () => {
+  const interceptors: Interceptor[] = [
+    (next) => (request) => {
+      request.header.delete("grpc-timeout");
+      request.header.delete("connect-timeout-ms");
+      return next(request);
+    },
+  ];
+  const callOver = async (way: (typeof ways)[number]): Promise<void> => {
+    const own = createRegistry();
+    const { baseUrl } = await serveEcho({ httpVersion: way[1], registry: own });
+    const impatient = createClient(Echo, transportTo(own, way, baseUrl, { interceptors }));
+    const call = codeOf(impatient.unary({ value: "hang" }, { timeoutMs: 2000 }));
+    const probe = await Probe.of(own);
+    expect(await call).toBe(Code.DeadlineExceeded);
+    await probe.expect(oneFailed(cutShort, 1, 0));
+  };
+  await Promise.all(ways.map(callOver));
 });

@@ -197,10 +197,10 @@ describe("a hostile repository", () => {
     ["long words before what looks like a key", `${"a".repeat(3000)} ${`${token} `.repeat(40)}`],
     ["beginnings of JSON Web Tokens", "-eyJ".repeat(1000)],
   ])("[TS-SEC-9] checks the documentation of a hostile repository quickly even with %s", async (_, line) => {
-    await write("README.md", `${line}\n`.repeat(250));
+    await write("README.md", `${line}\n`.repeat(100));
     const start = performance.now();
     expect(await found()).toEqual([]);
-    expect(performance.now() - start).toBeLessThan(30_000);
+    expect(performance.now() - start).toBeLessThan(12_000);
   });
 
   test("[TS-SEC-10] reads the rules and the index for at most 32 files", async () => {

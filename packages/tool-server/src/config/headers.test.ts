@@ -1,10 +1,11 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { anyCharacter } from "../any-character.test.helper.js";
 import { headerNameDefect, headerValueDefect } from "./headers.js";
 
 const text = fc.oneof(
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: anyCharacter }),
   fc.string({ unit: fc.constantFrom("a", "-", ":", " ", "\r", "\n", "\0", "\t", "\x7f", "\x80", "é", "☃") }),
 );
 

@@ -436,7 +436,7 @@ test("gives each request a response or one of our errors, whatever arrives and h
       expect(result).toMatchObject({ code: expect.stringMatching(/^(CONNECTION_LOST|NOT_A_TOOL_SERVER)$/) });
       expect(`${result.message} ${result.cause}`).not.toContain("s3cr3t");
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
   await vi.waitFor(() => expect(published.totals().closed).toBe(published.totals().opened), waiting);
   expect(getEventListeners(signal, "abort")).toEqual([]);

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { anyCharacter } from "../any-character.test.helper.js";
 import { startHostileServer } from "./hostile-http-server.test.helper.js";
 import { createTestClient, get, post } from "./http-client.test.helper.js";
 import { assertSendable, createRequestPreparer } from "./prepare-request.js";
@@ -10,7 +11,7 @@ const check = (headers: Record<string, string>, host = "a.test", path = "/"): vo
 describe("a prepared request", () => {
   test("contains no line break or NUL in any header, the host or the path, whatever is given", () => {
     const text = fc.oneof(
-      fc.string({ unit: "binary", maxLength: 8 }),
+      fc.string({ unit: anyCharacter, maxLength: 8 }),
       fc.string({
         unit: fc.constantFrom("\r", "\n", "\0", " ", ":", "a", "\x85", "\u2028", "\u010a", "\u010d", "\x7f"),
       }),
@@ -101,7 +102,7 @@ test("sends a body unchanged, even if it is not valid Unicode", async () => {
       const request = server.requests.at(-1);
       expect([request?.body, request?.headers.value]).toEqual([Buffer.from(body).toString(), value]);
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
   await (await http.send(get(server.url))).text(10);
   expect(server.connections).toBe(1);

@@ -145,10 +145,10 @@ describe("the connections to one origin", () => {
   test("makes room for others when connections fail or close, and ends waiting requests with the client", async () => {
     const server = await startHostileServer((request) => request.socket.destroy());
     const { http } = createTestClient();
-    const lost = await Promise.all(Array.from({ length: 600 }, () => failureOf(http.send(post(server.url, "x")))));
+    const lost = await Promise.all(Array.from({ length: 300 }, () => failureOf(http.send(post(server.url, "x")))));
     expect(new Set(lost.map(({ code }) => code))).toEqual(new Set(["CONNECTION_LOST"]));
     server.kill();
-    const refused = await Promise.all(Array.from({ length: 600 }, () => failureOf(http.send(post(server.url, "x")))));
+    const refused = await Promise.all(Array.from({ length: 300 }, () => failureOf(http.send(post(server.url, "x")))));
     expect(new Set(refused.map(({ code }) => code))).toEqual(new Set(["SERVER_UNREACHABLE"]));
 
     const silent = await startHostileServer(() => {});

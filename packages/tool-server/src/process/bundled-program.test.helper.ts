@@ -1,18 +1,18 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "vite";
+import { build } from "esbuild";
 
 /** Bundles a helper in TypeScript into one file in a folder, so that Node can run it as a separate process; returns its path. */
 export async function bundleProgram(source: URL, folder: string): Promise<string> {
+  const outfile = join(folder, "worker.mjs");
   await build({
-    configFile: false,
-    logLevel: "error",
-    build: {
-      ssr: fileURLToPath(source),
-      outDir: folder,
-      target: "node20",
-      rollupOptions: { output: { entryFileNames: "worker.mjs" } },
-    },
+    entryPoints: [fileURLToPath(source)],
+    bundle: true,
+    packages: "external",
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    outfile,
   });
-  return join(folder, "worker.mjs");
+  return outfile;
 }

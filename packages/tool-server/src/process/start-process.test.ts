@@ -108,18 +108,36 @@ describe("the end of this process", () => {
 
   async function family(): Promise<{ path: string; script: string }> {
     const { path, sh } = await createScriptFolder();
-    const deaf = `trap '' TERM HUP INT PIPE; echo $$ >> ${path}/pids; while :; do sleep 0.05; done`;
+    const deaf = `trap '' TERM HUP INT PIPE; echo $$ >> ${path}/pids; while :; do sleep 1; done`;
     await sh(deaf, "grandchild.sh");
     return { path, script: await sh(`${path}/grandchild.sh & ${deaf}`) };
   }
 
-  test("leaves no descendant after KILL", async () => {
+  /** The process ids of the watchdogs of a process; on Linux only. */
+  function watchdogsOf({ pid }: ChildProcess): string[] {
+    if (process.platform !== "linux") return [];
+    return readdirSync("/proc").filter((name) => {
+      try {
+        return (
+          /^\d+$/.test(name) &&
+          readFileSync(`/proc/${name}/cmdline`, "utf8").includes("wirescope-watchdog") &&
+          new RegExp(`\\) \\w ${pid} `).test(readFileSync(`/proc/${name}/stat`, "utf8"))
+        );
+      } catch {
+        return false;
+      }
+    });
+  }
+
+  test("leaves no descendant and no watchdog after KILL", async () => {
     const { path, script } = await family();
     const { parent, pids } = await parentOf(path, script);
     expect(pids.map(isRunning)).toEqual([true, true]);
+    const watchdogs = watchdogsOf(parent);
+    expect(watchdogs).toHaveLength(process.platform === "linux" ? 1 : 0);
     parent.kill("SIGKILL");
     await once(parent, "exit");
-    await allGone(pids);
+    await allGone([...pids, ...watchdogs]);
   });
 
   test("leaves no descendant after its own exit with the child still running", async () => {
@@ -162,25 +180,6 @@ describe("the end of this process", () => {
       await allGone(pids);
     },
   );
-
-  test.runIf(process.platform === "linux")("leaves no watchdog after its own end", async () => {
-    const { path, script } = await family();
-    const { parent, pids } = await parentOf(path, script);
-    const watchdogs = readdirSync("/proc").filter((name) => {
-      try {
-        return (
-          /^\d+$/.test(name) &&
-          readFileSync(`/proc/${name}/cmdline`, "utf8").includes("wirescope-watchdog") &&
-          new RegExp(`\\) \\w ${parent.pid} `).test(readFileSync(`/proc/${name}/stat`, "utf8"))
-        );
-      } catch {
-        return false;
-      }
-    });
-    expect(watchdogs).toHaveLength(1);
-    parent.kill("SIGKILL");
-    await allGone([...pids, ...watchdogs]);
-  });
 });
 
 test.runIf(process.platform === "linux")(

@@ -313,12 +313,6 @@ test("[TS-D-TRUST-2] arguments over the limit are counted instead of shown", () 
   expect(lines.join("\n")).toMatch(/! \d{4} more lines are not shown\. Read the file/);
 });
 
-test("[TS-D-TRUST-2] an origin that is not ASCII is shown each time", () => {
-  const entry = entryOf({ type: "http", url: "https://\u00fc${A}.example.com" });
-  const origins = new Set(Array.from({ length: 10_000 }, () => describeForApproval(entry).origin));
-  expect([...origins]).toEqual([expect.stringMatching(/^https:\/\/xn--\$\{A\}-\w+\.example\.com$/)]);
-});
-
 test("[TS-D-SECRET-8] shows every argument of a secret command, and what gets its output", () => {
   const command = ["sh", "-c", 'op read "a"\n\u202e'];
   const network = entryOf({

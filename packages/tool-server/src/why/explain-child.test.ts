@@ -92,7 +92,7 @@ describe("a process", () => {
     expect(unset.fix.command).toBe("export NOTES_API_KEY=…");
   });
 
-  test("reports a process that logs to standard output, with the first line", async () => {
+  test.concurrent("reports a process that logs to standard output, with the first line", async () => {
     const explained = await explainEntry(node("setInterval(() => console.log('Server listening on 3000'), 50)"), {
       responseMs: 6000,
     });
@@ -101,7 +101,7 @@ describe("a process", () => {
     expect(outcomesOf(explained)).toMatchObject({ process: "ok", protocol: "failed" });
   });
 
-  test("reports a process that never responds", async () => {
+  test.concurrent("reports a process that never responds", async () => {
     const explained = await explainEntry(node("setInterval(() => {}, 1000)"), { responseMs: 6000 });
     expect(firstOf(explained)).toMatchObject({ code: "child-silent", fix: { position: { line: 4 } } });
   });

@@ -73,7 +73,7 @@ const smallBlocks = { ...exact, flushMs: 1000, keyframeMs: 4000 };
 describe("a recording", () => {
   test("[CZ-D-RECORD-1] contains every snapshot as it was appended", async () => {
     const history = fc
-      .array(fc.oneof(arbitrarySnapshot, arbitrarySuccession), { minLength: 1, maxLength: 6 })
+      .array(fc.oneof(arbitrarySnapshot, arbitrarySuccession), { minLength: 1, maxLength: 4 })
       .map((steps) => steps.flat().map((snapshot, index) => ({ ...snapshot, timeMs: 1000 + index * 10 })));
     const delay = fc.integer({ min: 1, max: 50 });
     await fc.assert(
@@ -225,15 +225,20 @@ describe("a hostile recording", () => {
     }
   });
 
-  test("[CZ-D-RECORD-4] does not decode millions of empty objects", () => {
-    const objects = Buffer.alloc(9_000_000, Buffer.from([0x1a, 0]));
+  test("[CZ-D-RECORD-4] does not decode millions of list items and empty objects", () => {
+    const listItems = 3_950_000;
+    const object = new BinaryWriter().tag(7, WireType.LengthDelimited).bytes(new Uint8Array(listItems)).finish();
     const snapshot = new BinaryWriter()
-      .tag(1, 2)
-      .bytes(Buffer.concat([Buffer.from([0x08, 0xd0, 0x0f]), objects]))
-      .finish();
+      .tag(1, WireType.Varint)
+      .int64(1000)
+      .tag(3, WireType.LengthDelimited)
+      .bytes(object);
+    const emptyObjects = Buffer.alloc(200_000, Buffer.from([0x1a, 0]));
+    const content = Buffer.concat([snapshot.finish(), emptyObjects]);
+    const frame = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(content).finish();
     const before = process.memoryUsage().rss;
-    expect(read(fileWith(good, block(framed(snapshot))))).toEqual([snapshotAt(1000)]);
-    expect(process.memoryUsage().rss - before).toBeLessThan(2 ** 28);
+    expect(read(fileWith(good, block(framed(frame))))).toEqual([snapshotAt(1000)]);
+    expect(process.memoryUsage().rss - before).toBeLessThan(2 ** 26);
   });
 
   test("[CZ-D-RECORD-4] does not read a file again for each of its headers with a wrong checksum", () => {
@@ -360,7 +365,7 @@ describe("a hostile recording", () => {
         recording.close();
         rmSync(path);
       }),
-      { numRuns: 500 },
+      { numRuns: 100 },
     );
   });
 

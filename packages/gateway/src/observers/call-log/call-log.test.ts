@@ -131,21 +131,21 @@ test("[TS-D-CALLS-3] counts captured arguments by their size after the secrets o
     server === "notes" ? text.replaceAll("revealed ", "") : text;
   const log = openLog({ capturesBodies: true, redact });
   const text = Array.from({ length: 8 }, () => "revealed ".repeat(1000));
-  for (let id = 0; id < 200; id += 1) {
+  for (let id = 0; id < 120; id += 1) {
     const call = new TestCall(id, "editor", { name: "notes__read", arguments: { text } });
     log.started?.(call);
     call.setRoute("notes", "read");
     call.settle({ result: {} });
     log.ended?.(call, ok);
   }
-  expect(log.endedSince(0).filter(({ body }) => body !== undefined)).toHaveLength(200);
+  expect(log.endedSince(0).filter(({ body }) => body !== undefined)).toHaveLength(120);
 });
 
 test("[TS-D-CALLS-3] deletes the oldest bodies when the total is too large, and the body of a call that is no longer kept", () => {
   let nowMs = 1_000_000;
   const log = openLog({ capturesBodies: true, maxCalls: 300, now: () => nowMs });
   const text = Array.from({ length: 8 }, () => "x".repeat(10_000));
-  for (let id = 0; id < 90; id += 1) {
+  for (let id = 0; id < 70; id += 1) {
     const call = new TestCall(id, "editor", { name: "read", arguments: { text } });
     log.started?.(call);
     call.settle({ result: { content: text } });

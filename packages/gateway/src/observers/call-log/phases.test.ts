@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { configurationOf, pollOptions } from "../../gateway.test.helper.js";
 import { CallOutcome } from "../../gen/wirescope/v1/calls_pb.js";
 import { serveRaw } from "../../raw-server.test.helper.js";
-import { everything, legacyListener, makeEcho, serve } from "../../tool-servers.test.helper.js";
+import { legacyListener, makeEcho, serve, small } from "../../tool-servers.test.helper.js";
 import { lastToolCall, outlineOf, startTestCalls } from "./calls.test.helper.js";
 
 const exchange = ["request", "server", "response"];
@@ -136,8 +136,7 @@ test("shows the new connection of a call to a server that lost the session, with
 });
 
 test("shows the process as the socket of a stdio call", async () => {
-  const entries = { local: { command: process.execPath, args: [everything] } };
-  const gateway = await startTestCalls(entries);
+  const gateway = await startTestCalls({ local: small });
   await expect
     .poll(() => gateway.client.callTool({ name: "local__echo", arguments: { message: "a" } }), pollOptions)
     .toMatchObject({ content: [{ text: "Echo: a" }] });

@@ -26,14 +26,17 @@ export interface ProviderWorld {
   call(session: OAuthSession): Promise<number>;
 }
 
+const hosts = Object.values(providerTable).flatMap(({ tool, host, authorizePath, tokenPath }) => {
+  const urls = [tool, `https://${host}`, authorizePath, tokenPath];
+  return urls.flatMap((url) => (url.startsWith("https://") ? [new URL(url).hostname] : []));
+});
+/** For all worlds: a client loads all CAs for each list of additional ones. */
+const tls = createSelfSigned(2020, 2056, [...hosts, "*.contoso.example", "mcp.slack.example"]);
+
 export async function createProviderWorld(
   name: Provider,
   options: { host?: string | undefined } = {},
 ): Promise<ProviderWorld> {
-  const about = providerTable[name];
-  const urls = [about.tool, `https://${about.host}`, about.authorizePath, about.tokenPath];
-  const hosts = urls.flatMap((url) => (url.startsWith("https://") ? [new URL(url).hostname] : []));
-  const tls = createSelfSigned(2020, 2056, [...hosts, ...(options.host === undefined ? [] : [options.host])]);
   const provider = await startProvider({ provider: name, tls, host: options.host });
   const port = Number(new URL(provider.origin).port);
   const proxy = await startConnectProxy({ everythingTo: port });

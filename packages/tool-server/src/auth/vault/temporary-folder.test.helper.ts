@@ -31,12 +31,18 @@ export function fingerprintOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** The files of a folder that contain one of these strings, as it is, in base64 or in hexadecimal. */
+/**
+ * The files of a folder that contain one of these strings, as it is, in base64 or in hexadecimal. Give it long strings:
+ * random text contains short ones by chance.
+ */
 export async function filesWith(folder: string, ...texts: readonly string[]): Promise<string[]> {
   const needles = texts.flatMap((text) => {
-    // The base64 of a longer text contains the same middle part, at one of three offsets.
-    const encoded = [0, 1, 2].map((offset) => Buffer.from(text.slice(offset)).toString("base64").slice(4, -4));
-    return [text, ...encoded, Buffer.from(text).toString("hex")];
+    const bytes = Buffer.from(text);
+    // The base64 of a longer text contains that of whole groups of three bytes, at one of three offsets.
+    const encoded = [0, 1, 2].map((offset) =>
+      bytes.toString("base64", offset, bytes.length - ((bytes.length - offset) % 3)),
+    );
+    return [text, ...encoded, bytes.toString("hex")];
   });
   const files = [...(await filesBelow(folder))];
   return files.filter(([, bytes]) => needles.some((needle) => bytes.includes(needle))).map(([path]) => path);

@@ -1,74 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { randomBytes, randomInt } from "node:crypto";
-import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { bundleProgram } from "../../process/bundled-program.test.helper.js";
-import { openFileVault } from "./file-vault.js";
-import { keyFromVariable } from "./key-source.js";
-import { filesBelow, filesWith, temporaryFolder } from "./temporary-folder.test.helper.js";
-import type { VaultKey } from "./vault.js";
-import { keyOf, plantedSecret } from "./vault-contract.test.helper.js";
+import { describe, expect, test } from "vitest";
+import { filesBelow } from "./temporary-folder.test.helper.js";
+import { keyOf } from "./vault-contract.test.helper.js";
+import { bundleVaultWorker, killWriters, newPlace, open, start } from "./vault-processes.test.helper.js";
 
-let bundle = "";
-let program = "";
-
-beforeAll(async () => {
-  bundle = await mkdtemp(join(tmpdir(), "wirescope-vault-worker-"));
-  program = await bundleProgram(new URL("vault-worker.test.helper.ts", import.meta.url), bundle);
-});
-
-afterAll(() => rm(bundle, { recursive: true, force: true }));
-
-interface Place {
-  readonly directory: string;
-  readonly environment: Record<string, string>;
-}
-
-async function newPlace(): Promise<Place> {
-  const environment = { WORKER_KEY: randomBytes(32).toString("base64"), WORKER_SECRET: plantedSecret };
-  return { directory: join(await temporaryFolder(), "vault"), environment };
-}
-
-interface Worker {
-  readonly child: ChildProcess;
-  /** The lines that it printed so far. */
-  lines(): string[];
-  /** Resolves when it has printed this many lines; rejects if it ends before. */
-  said(count: number): Promise<void>;
-  ended: Promise<unknown>;
-}
-
-function start(place: Place, role: string, key: VaultKey, ...rest: string[]): Worker {
-  const args = [program, role, place.directory, JSON.stringify(key), ...rest];
-  const child = spawn(process.execPath, args, { env: place.environment, stdio: ["ignore", "pipe", "inherit"] });
-  const ended = once(child, "close");
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await ended;
-  });
-  let text = "";
-  child.stdout?.on("data", (chunk) => {
-    text += chunk;
-  });
-  const lines = (): string[] => text.split("\n").slice(0, -1);
-  const said = (count: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const look = (): void => {
-        if (lines().length >= count) resolve();
-      };
-      child.stdout?.on("data", look);
-      child.once("close", () => reject(new Error(`The worker ended after ${lines().length} lines.`)));
-      look();
-    });
-  return { child, lines, said, ended };
-}
-
-function open({ directory, environment }: Place): ReturnType<typeof openFileVault> {
-  return openFileVault({ directory, key: keyFromVariable("WORKER_KEY", environment) });
-}
+bundleVaultWorker();
 
 describe("processes that share a vault", () => {
   test("processes never run two tasks under one key at once", async () => {
@@ -101,25 +38,5 @@ describe("processes that share a vault", () => {
   });
 });
 
-test("[TS-OAUTH-5, TS-D-STORE-4] an entry whose writer is killed a hundred times is the old or the new one, never partial and never in plain text", async () => {
-  const place = await newPlace();
-  const vault = await open(place);
-  const lane = async (key: VaultKey): Promise<void> => {
-    let durable = -1;
-    for (let round = 0; round < 25; round += 1) {
-      const worker = start(place, "put", key);
-      await worker.said(1);
-      await new Promise((resolve) => setTimeout(resolve, randomInt(12)));
-      worker.child.kill("SIGKILL");
-      await worker.ended;
-      durable = Math.max(durable, Number(worker.lines().at(-1)));
-      const value = (await vault.get(key))?.value;
-      // The last value that it reported as durable is stored, or the next one, which it may not have reported yet.
-      expect([durable, durable + 1]).toContain(value?.count);
-      expect(value?.padding).toBe(`${plantedSecret} ${value?.count}, `.repeat(400));
-    }
-  };
-  await Promise.all(["a", "b", "c", "d"].map((server) => lane(keyOf({ server }))));
-  expect(await filesWith(place.directory, plantedSecret)).toEqual([]);
-  expect(await vault.list()).toMatchObject({ keys: { length: 4 }, unreadable: [] });
-}, 180_000);
+test("[TS-OAUTH-5, TS-D-STORE-4] an entry whose writer is killed is the old or the new one, never partial and never in plain text", () =>
+  killWriters(8));

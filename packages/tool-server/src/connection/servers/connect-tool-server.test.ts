@@ -9,7 +9,7 @@ import type { ChildProcessInfo, ConnectionInfo } from "../../connection-info.js"
 import { channels } from "../../diagnostics.js";
 import { failureOf } from "../../failure-of.test.helper.js";
 import { freePort } from "../../free-port.test.helper.js";
-import { everything, runServer } from "../transports/published-server.test.helper.js";
+import { serveSse, smallEntry, smallProgram } from "../../small-servers.test.helper.js";
 import { connectToolServer } from "./connect-tool-server.js";
 
 const token = "secret-token-of-the-test";
@@ -76,8 +76,7 @@ test.each(["auto", "legacy"] as const)(
     const location = { url, headers: { Authorization: `Bearer ${token}` } };
     await using guarded = await connectToolServer(location, { client: { era } });
     expect(textOf(await guarded.callTool({ name: "greet" }))).toEqual({ type: "text", text: "hello" });
-    const published = { command: process.execPath, args: [everything, "stdio"] };
-    await using local = await connectToolServer(published, { client: { era } });
+    await using local = await connectToolServer(smallEntry, { client: { era } });
     expect((await local.listTools()).tools).not.toEqual([]);
   },
 );
@@ -101,14 +100,14 @@ test("connects to a child process by command, and ends it with close", async () 
   channels["socket:opened"].subscribe(onSocket);
   onTestFinished(() => void channels["socket:opened"].unsubscribe(onSocket));
   const server = await connectToolServer(
-    { command: process.execPath, args: [everything, "stdio"], env: { GREETING: "$HOME ${HOME} %PATH%" } },
-    { name: "everything" },
+    { ...smallEntry, env: { GREETING: "$HOME ${HOME} %PATH%" } },
+    { name: "local" },
   );
-  const { content } = await server.callTool({ name: "get-env" });
-  const [environment] = content.map((part) => (part.type === "text" ? JSON.parse(part.text) : {}));
+  const { content } = await server.callTool({ name: "add" });
+  const [environment] = content.map((part) => (part.type === "text" ? JSON.parse(part.text).env : {}));
   // Values of code are not templates.
   expect(environment.GREETING).toBe("$HOME ${HOME} %PATH%");
-  expect(server.info.name).toBe("everything");
+  expect(server.info.name).toBe("local");
   expect(process.kill(pid, 0)).toBe(true);
   await server.close();
   await expect.poll(() => isAlive(pid)).toBe(false);
@@ -116,9 +115,7 @@ test("connects to a child process by command, and ends it with close", async () 
 });
 
 test("falls back to HTTP with SSE if the server does not support Streamable HTTP", async () => {
-  const port = await freePort();
-  await runServer([everything, "sse"], port);
-  await using server = await connectToolServer({ url: `http://localhost:${port}/sse` });
+  await using server = await connectToolServer({ url: await serveSse() });
   expect(server.info.kind).toBe("sse");
   const { content } = await server.callTool({ name: "echo", arguments: { message: "hi" } });
   expect(content).toEqual([{ type: "text", text: "Echo: hi" }]);
@@ -153,8 +150,9 @@ test.each([
 });
 
 test("says that a call in flight may have been executed when it is cancelled or its connection is closed", async () => {
-  const server = await connectToolServer({ command: process.execPath, args: [everything, "stdio"] });
-  const slow = { name: "trigger-long-running-operation", arguments: { duration: 60, steps: 1 } };
+  const program = smallProgram.replace("add: run", "add: () => undefined");
+  const server = await connectToolServer({ command: process.execPath, args: ["-e", program] });
+  const slow = { name: "add" };
   const cancelled = failureOf(server.callTool(slow, { signal: AbortSignal.timeout(200) }));
   expect(await cancelled).toMatchObject({ code: "CALL_CANCELLED", details: { wasSent: true } });
   const closed = failureOf(server.callTool(slow));

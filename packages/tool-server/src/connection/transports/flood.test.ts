@@ -10,6 +10,7 @@ import {
   describeFloodContract,
   describeUnreadContract,
   type FloodServer,
+  largeIdBytes,
   type OpenFlood,
 } from "./flood-contract.test.helper.js";
 import { createSseTransport } from "./sse-transport.js";
@@ -54,7 +55,7 @@ const openStdio: OpenFlood = async (context, take) => {
     release: () => void peer?.resume(),
   };
 };
-describeFloodContract("stdio", openStdio);
+describeFloodContract("stdio", openStdio, largeIdBytes);
 describeUnreadContract("stdio", openStdio);
 
 const openWebSocket: OpenFlood = async (context, take) => {
@@ -69,7 +70,7 @@ const openWebSocket: OpenFlood = async (context, take) => {
     release: () => peer?.resume(),
   };
 };
-describeFloodContract("WebSocket", openWebSocket);
+describeFloodContract("WebSocket", openWebSocket, largeIdBytes);
 describeUnreadContract("WebSocket", openWebSocket);
 
 /** A server whose posts are handled by `take`, and delayed at times. */
@@ -105,7 +106,10 @@ async function servePosts(
   };
 }
 
-describeFloodContract("HTTP with SSE", async (context, take) => {
+/** The server holds the posts themselves, so that no buffer has to be full. */
+const smallIdBytes = 16 * 1024;
+
+const openSse: OpenFlood = async (context, take) => {
   let stream: ServerResponse | undefined;
   const server = await servePosts(take, (_, response) => {
     stream = response.writeHead(200, { "content-type": "text/event-stream" });
@@ -116,9 +120,10 @@ describeFloodContract("HTTP with SSE", async (context, take) => {
     transport: createSseTransport(overNetwork(context, server.url)),
     send: (message) => void stream?.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`),
   };
-});
+};
+describeFloodContract("HTTP with SSE", openSse, smallIdBytes);
 
-describeFloodContract("Streamable HTTP", async (context, take) => {
+const openStreamableHttp: OpenFlood = async (context, take) => {
   let stream: ServerResponse | undefined;
   const server = await servePosts(take, (_, response) => {
     stream = response.writeHead(200, { "content-type": "text/event-stream" });
@@ -137,7 +142,8 @@ describeFloodContract("Streamable HTTP", async (context, take) => {
     transport,
     send: (message) => void stream?.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`),
   };
-});
+};
+describeFloodContract("Streamable HTTP", openStreamableHttp, smallIdBytes);
 
 test("does not pile up pongs for a WebSocket server that sends pings and does not read", async () => {
   let peer: WebSocket | undefined;
@@ -163,8 +169,8 @@ test("does not pile up pongs for a WebSocket server that sends pings and does no
   for (const socket of sockets) socket.pause();
   const data = "x".repeat(125);
   let most = 0;
-  // About 13 MB of pongs, which is more than the buffers of the system hold.
-  for (let round = 0; round < 200; round += 1) {
+  // About 6.5 MB of pongs, which is more than the buffers of the system hold.
+  for (let round = 0; round < 100; round += 1) {
     for (let index = 0; index < 500; index += 1) peer?.ping(data);
     await new Promise((resolve) => setImmediate(resolve));
     most = Math.max(most, opened[0]?.writableLength ?? 0);

@@ -17,24 +17,24 @@ export const memory: string = mainOf(import.meta.resolve("@modelcontextprotocol/
 export const filesystem: string = mainOf(import.meta.resolve("@modelcontextprotocol/server-filesystem/package.json"));
 export const supergateway: string = mainOf(import.meta.resolve("supergateway/package.json"));
 
-/**
- * Runs a server until the test is over, or it is stopped, and waits until it listens. It ends by TERM, so that it ends those
- * that it started, or by another signal.
- */
-export async function runServer(
+/** Runs a server until the test is over. */
+export async function runServer(args: readonly string[], port: number): Promise<void> {
+  onTestFinished(await startServer(args, port));
+}
+
+/** Starts a server, and returns how to stop it. By TERM, it ends the servers that it started. */
+export async function startServer(
   args: readonly string[],
   port: number,
   signal: NodeJS.Signals = "SIGTERM",
 ): Promise<() => Promise<void>> {
   const child = spawn(process.execPath, args, { env: { ...process.env, PORT: String(port) }, stdio: "ignore" });
   const ended = once(child, "exit");
-  const stop = async (): Promise<void> => {
+  await vi.waitFor(() => reach(port), { timeout: 60_000, interval: 20 });
+  return async () => {
     child.kill(signal);
     await ended;
   };
-  onTestFinished(stop);
-  await vi.waitFor(() => reach(port), { timeout: 60_000, interval: 20 });
-  return stop;
 }
 
 /** Rejects if nothing listens. */

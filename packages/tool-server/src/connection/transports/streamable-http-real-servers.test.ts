@@ -16,11 +16,11 @@ import {
   type McpHttpHandler,
   McpServer,
 } from "@modelcontextprotocol/server";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { freePort } from "../../free-port.test.helper.js";
 import { waiting } from "../../waiting.test.helper.js";
 import { Peer } from "../rpc/peer.js";
-import { callTool, everything, runServer } from "./published-server.test.helper.js";
+import { callTool, everything, startServer } from "./published-server.test.helper.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
 import { createNetworkContext, listenTo, type Published } from "./transport-context.test.helper.js";
 
@@ -82,11 +82,16 @@ async function serve(handler: Handler): Promise<{ url: URL; requests: IncomingMe
 }
 
 describe("server-everything", () => {
-  test("gets responses over Streamable HTTP: tools, progress, server requests, and unsolicited messages", async () => {
+  let url: string;
+  beforeAll(async () => {
     const port = await freePort();
-    await runServer([everything, "streamableHttp"], port, "SIGKILL");
+    url = `http://localhost:${port}/mcp`;
+    return startServer([everything, "streamableHttp"], port, "SIGKILL");
+  });
+
+  test("gets responses over Streamable HTTP: tools, progress, server requests, and unsolicited messages", async () => {
     const capabilities = { sampling: {}, roots: {} };
-    const { client, published, end } = await connectTo(`http://localhost:${port}/mcp`, { capabilities });
+    const { client, published, end } = await connectTo(url, { capabilities });
     client.setRequestHandler("sampling/createMessage", () => ({
       role: "assistant",
       model: "test",
@@ -115,16 +120,14 @@ describe("server-everything", () => {
   });
 
   test("reports SESSION_LOST if server-everything forgets a session and says so with 400", async () => {
-    const port = await freePort();
-    const stop = await runServer([everything, "streamableHttp"], port, "SIGKILL");
-    const context = createNetworkContext("http", `http://localhost:${port}/mcp`);
+    const context = createNetworkContext("http", url);
     const transport = createStreamableHttpTransport(context);
     onTestFinished(() => transport.close());
     await transport.start();
     const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
     await transport.send({ jsonrpc: "2.0", id: 1, method: "initialize", params });
-    await stop();
-    await runServer([everything, "streamableHttp"], port, "SIGKILL");
+    const { status } = await fetch(url, { method: "DELETE", headers: { "mcp-session-id": transport.sessionId ?? "" } });
+    expect(status).toBe(200);
     await expect(transport.send({ jsonrpc: "2.0", id: 2, method: "tools/list" })).rejects.toMatchObject({
       code: "SESSION_LOST",
       details: { status: 400, wasSent: false },

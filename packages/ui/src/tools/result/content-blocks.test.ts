@@ -86,7 +86,10 @@ describe("content of a result", () => {
         data: fc.oneof(fc.base64String(), fc.string(), fc.anything()),
         mimeType: fc.oneof(fc.constantFrom("image/png", "audio/wav", "text/html"), fc.string()),
         resource: fc.anything(),
-        uri: fc.oneof(fc.webUrl(), fc.string()),
+        uri: fc.oneof(
+          fc.domain().map((domain) => `https://${domain}/`),
+          fc.string(),
+        ),
       },
       { requiredKeys: [] },
     );

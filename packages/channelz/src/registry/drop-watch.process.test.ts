@@ -1,9 +1,18 @@
-import { describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { DroppedObject } from "./drop-watch.js";
 import { createRegistry, type Registry } from "./registry.js";
 
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 /** Runs the garbage collector until `condition` holds; the tests run with `--expose-gc`. */
 async function collectUntil(condition: () => boolean): Promise<void> {
+  // An object is watched when it is a second old.
+  vi.advanceTimersByTime(1000);
   await vi.waitFor(
     async () => {
       globalThis.gc?.();
@@ -56,7 +65,7 @@ describe("objects dropped without close", () => {
       remembering.addChannel();
       await collectUntil(() => remembering.size.channels === 0 && warnings.length >= 3);
       expect(warnings).toHaveLength(3);
-      for (const { message } of warnings.slice(1)) expect(message).toContain("drop-watch.test.ts");
+      for (const { message } of warnings.slice(1)) expect(message).toContain("drop-watch.process.test.ts");
     } finally {
       process.off("warning", listen);
     }

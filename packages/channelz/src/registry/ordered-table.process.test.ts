@@ -71,10 +71,10 @@ describe("OrderedTable", () => {
           expect(table.size).toBe(model.size);
         }
         expect([...table].map(({ id }) => id)).toEqual(sorted());
-        for (const id of removed) expect(table.get(id)).toBeUndefined();
-        for (const id of model) expect(table.get(id)?.id).toBe(id);
+        expect(removed.filter((id) => table.get(id) !== undefined)).toEqual([]);
+        expect([...model].filter((id) => table.get(id)?.id !== id)).toEqual([]);
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 

@@ -332,7 +332,7 @@ describe.each(["1.1", "2"] as const)("observation over HTTP/%s", (httpVersion) =
     expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
   });
 
-  test("[CZ-D-LEAK-1] ends for 200 dropped transports, without a warning", async () => {
+  test("[CZ-D-LEAK-1] ends for 50 dropped transports, without a warning", async () => {
     const dropped: DroppedObject[] = [];
     registry = createRegistry({ maxClosed: 10, onDropped: (one) => dropped.push(one) });
     const { baseUrl, cut } = await serveEcho({ httpVersion });
@@ -342,10 +342,8 @@ describe.each(["1.1", "2"] as const)("observation over HTTP/%s", (httpVersion) =
       const options = observeTransport(registry, { baseUrl, httpVersion, nodeOptions } as TransportTo);
       await createClient(Echo, createConnectTransport(options)).unary({ value: "hello" });
     };
-    for (let done = 0; done < 200; done += 50) {
-      await Promise.all(Array.from({ length: 50 }, use));
-      cut();
-    }
+    await Promise.all(Array.from({ length: 50 }, use));
+    cut();
     await eventually(() => {
       globalThis.gc?.();
       expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });

@@ -1,0 +1,3 @@
+import { describeHostileSequences } from "./hostile-sequences.test.helper.js";
+
+describeHostileSequences(300);
