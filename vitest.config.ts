@@ -43,10 +43,13 @@ class ByProject extends BaseSequencer {
 const cacheFolder = fileURLToPath(new URL("node_modules/.cache/wirescope-tests", import.meta.url));
 mkdirSync(cacheFolder, { recursive: true });
 
+/** The projects whose tests import the packages as they are published: loading a thousand sources takes seconds in each process. */
+const withPackages = ["e2e", "page"];
+const conditions = ["@wirescope/source"];
+/** With these, tests import the sources of the packages by their names. */
+const fromSources = { resolve: { conditions }, ssr: { resolve: { conditions, externalConditions: conditions } } };
+
 export default defineConfig({
-  // Tests import the packages by their names and get the sources.
-  resolve: { conditions: ["@wirescope/source"] },
-  ssr: { resolve: { conditions: ["@wirescope/source"], externalConditions: ["@wirescope/source"] } },
   test: {
     env: { XDG_CACHE_HOME: cacheFolder },
     pool: "forks",
@@ -62,9 +65,11 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     projects: Object.entries(projects).map(([name, { exclude = [], ...settings }]) => ({
       extends: true,
+      ...(withPackages.includes(name) ? {} : fromSources),
       test: {
         name,
         exclude: ["**/node_modules/**", "**/dist/**", ...exclude],
+        server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
         // Builds the command as it is published, the page, and the packages that programs of tests import.
         globalSetup: name === "units" ? [] : ["./scripts/setup.mjs"],
         ...settings,
