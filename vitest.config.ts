@@ -52,11 +52,13 @@ const fromSources = { resolve: { conditions }, ssr: { resolve: { conditions, ext
 export default defineConfig({
   test: {
     env: { XDG_CACHE_HOME: cacheFolder },
+    // Keeps transformed sources in node_modules.
+    experimental: { fsModuleCache: true },
     pool: "forks",
     isolate: false,
     sequence: { sequencer: ByProject },
-    // Most tests wait for other processes, so two cores run six files at a time.
-    maxWorkers: Math.max(6, availableParallelism()),
+    // Most tests wait for other processes, so two cores run five files at a time.
+    maxWorkers: Math.max(5, availableParallelism()),
     // The tests of lifetime ask the garbage collector; nothing else in the project does.
     execArgv: ["--expose-gc"],
     // Only a hang reaches these: tests wait for conditions, and a busy machine is ten times slower than an idle one.

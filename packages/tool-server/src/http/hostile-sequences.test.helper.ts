@@ -81,6 +81,15 @@ const call = fc.record({
   pause: fc.constantFrom(0, 0, 1, 3),
 });
 
+type Call = typeof call extends fc.Arbitrary<infer T> ? T : never;
+
+const undisturbed = { reader: "text", cancelled: null, pause: 0 } as const;
+/** A call for each outcome. */
+const everyOutcome: readonly Call[] = [
+  ...["plain", "nonsense", "broken"].map((manner) => ({ ...undisturbed, manner })),
+  { ...undisturbed, manner: "plain", reader: "discard" },
+];
+
 /** Sends sequences of requests on direct connections, and half as many with TLS: only these pass Node's streams. */
 export function describeHostileSequences(directRuns: number): void {
   test.each([
@@ -147,7 +156,7 @@ export function describeHostileSequences(directRuns: number): void {
           }
           await Promise.all(pending);
         }),
-        { numRuns },
+        { numRuns, examples: everyOutcome.map((each) => [[each]]) },
       );
       expect([...outcomes].sort()).toEqual(["CONNECTION_LOST", "NOT_A_TOOL_SERVER", "nothing", "response"]);
       await http.close();
