@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createUserFolder, type Run, type RunSetting, runCommand, type UserFolder } from "./command.test.helper.js";
+import { serveHostileHttp } from "./hostile-servers.test.helper.js";
 import { findSecrets } from "./secret-forms.test.helper.js";
 import { smallEntry as everything } from "./small-servers.test.helper.js";
 import { activeResources, until } from "./tool-server-world.test.helper.js";
@@ -247,6 +248,39 @@ describe("a server with OAuth", () => {
     expect(code).toBe(1);
     expect(stdout).toContain("✗ PKCE with S256 is supported");
   });
+});
+
+test("[TS-D-CONN-5] a malformed tool does not take away the others, and tools, why and check --live say what is wrong", async () => {
+  const inputSchema = { type: "object" };
+  const tools = [
+    { name: "list", inputSchema: { type: "array" } },
+    { name: "described", description: 5, inputSchema },
+    { name: "good", inputSchema },
+  ];
+  const { entry } = await serveHostileHttp({
+    "tools/list": (response, _, { id }) =>
+      response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(JSON.stringify({ jsonrpc: "2.0", id, result: { tools } })),
+  });
+  user.configure({ odd: entry });
+  const options = ["--config", user.file, "--trust", "--allow-insecure-loopback"];
+  const omitted =
+    'tool "list" (inputSchema.type: Invalid input: expected "object"), description of tool "described" (description: Invalid input: expected string, received number)';
+  const listed = await run(["tools", "odd", "--json", ...options]);
+  expect(JSON.parse(listed.stdout).odd.tools).toEqual([
+    { name: "described", inputSchema },
+    { name: "good", inputSchema },
+  ]);
+  expect(listed.stderr).toBe(`wirescope: odd: omitted because of invalid values: ${omitted}.\n`);
+  expect(listed.code).toBe(0);
+  const explained = await run(why("odd"));
+  expect(explained.stdout.replace(/\s+/g, " ")).toContain(
+    `Omitted from its tools because of invalid values: ${omitted}.`,
+  );
+  const checked = await run(["check", user.file, "--live", "--trust", "--allow-insecure-loopback"]);
+  expect(checked.stdout).toContain("✗ its tools are valid\n");
+  expect(checked.code).toBe(1);
 });
 
 describe("check --live", () => {

@@ -85,7 +85,11 @@ describe.each<Mode>(["legacy", "modern"])("deeply nested messages (%s)", (mode) 
 });
 
 test.each([
-  ["a tool", `{"name":"deep","inputSchema":{"type":"object"},"annotations":${abyss}}`, []],
+  [
+    "a tool",
+    `{"name":"deep","inputSchema":{"type":"object"},"annotations":${abyss}}`,
+    ["hostile__echo", "hostile__deep"],
+  ],
   ["a schema", `{"name":"deep","inputSchema":{"type":"object","x":${abyss}}}`, ["hostile__echo"]],
   [
     "properties",
@@ -251,7 +255,7 @@ test("truncates a page with more tools than a function takes arguments, and repo
   const gateway = await startTestGateway({ hostile: hostile.entry });
   await expect.poll(() => gateway.gateway.servers()[0]?.tools, pollOptions).toBe(0);
   const reasons = gateway.events.flatMap((event) => (event.kind === "omitted" ? [event.reason] : []));
-  expect(reasons).toEqual([expect.stringMatching(/^tools "t0", "t1", .* and 19990 more have no input schema/)]);
+  expect(reasons).toEqual([expect.stringMatching(/^tool "t0" \(inputSchema is missing\), .*, and 19990 more\.$/)]);
 });
 
 /** A registry that reports the length of each redacted string. */

@@ -15,6 +15,7 @@ export { type BridgeOptions, runBridge } from "./connection/bridge/run-bridge.js
 export type { ClientSettings, MessageOrigin, ServerDescription } from "./connection/client-settings.js";
 export type { CallOptions, ChangedList, Connection, ForwardedRequest } from "./connection/connection.js";
 export { type ConnectionOptions, createConnection } from "./connection/create-connection.js";
+export type { ListProblem } from "./connection/listed-items.js";
 export { type ConnectToolServerOptions, connectToolServer } from "./connection/servers/connect-tool-server.js";
 export type { OAuthOverrides, OAuthSettings } from "./connection/servers/entry-oauth.js";
 export type { SandboxSettings } from "./connection/servers/entry-sandbox.js";

@@ -24,6 +24,7 @@ export { createPipeTransport } from "./connection/bridge/pipe-transport.js";
 export { pumpMessages as forwardStdio } from "./connection/bridge/pump-messages.js";
 export { noResponse, notSent } from "./connection/call-failure.js";
 export { redactValue } from "./connection/connection-failures.js";
+export { describeListProblems } from "./connection/listed-items.js";
 export { Call, type CallOutcome, type CallRequest } from "./connection/rpc/call.js";
 export {
   cancelledIdOf,

@@ -35,7 +35,9 @@ export function checkNotes(explanations: readonly Explanation[], entries: readon
   return explanations.flatMap(({ server, notes }) => {
     const entry = entries.find(({ name }) => name === server);
     if (entry === undefined) return [];
-    return notes.map(
+    // An invalid tool is a requirement that is not met.
+    const offers = notes.filter(({ code }) => code === "oauth-offered");
+    return offers.map(
       ({ problem, fix: { advice, command, position = entry } }): Finding => ({
         code: "oauth-preferred",
         severity: "note",

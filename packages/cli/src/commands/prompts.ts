@@ -38,6 +38,7 @@ export const promptsCommand: Command = defineServerCommand({
     const { printListing } = await import("../tool-server/each-server.js");
     return printListing(context, {
       names: servers.namesOf(server),
+      methods: ["prompts/list"],
       task: async (connection) => (await connection.listPrompts()).prompts,
       toJson: (prompts) => ({ prompts }),
       rowsOf: (prompts, from) => prompts.map((prompt) => ({ server: from, prompt })),

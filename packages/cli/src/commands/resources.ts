@@ -36,6 +36,7 @@ export const resourcesCommand: Command = defineServerCommand({
     const { printListing } = await import("../tool-server/each-server.js");
     return printListing(context, {
       names: servers.namesOf(server),
+      methods: ["resources/list", "resources/templates/list"],
       async task(connection) {
         const { resources } = await connection.listResources();
         const { resourceTemplates } = await connection.listResourceTemplates();

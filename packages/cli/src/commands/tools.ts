@@ -30,6 +30,7 @@ export const toolsCommand: Command = defineServerCommand({
     const [server, name] = positionals;
     return printListing(context, {
       names: servers.namesOf(server),
+      methods: ["tools/list"],
       async task(connection) {
         const { tools } = await connection.listTools();
         return name === undefined ? tools : [findTool(tools, name)];

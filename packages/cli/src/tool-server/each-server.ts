@@ -1,5 +1,6 @@
 import { printableText } from "@wirescope/channelz/internal";
-import { type Connection, ToolServerError } from "@wirescope/tool-server";
+import { type Connection, type ListProblem, ToolServerError } from "@wirescope/tool-server";
+import { describeListProblems } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 import { formatJson, jsonOf } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
@@ -7,7 +8,7 @@ import type { ConfiguredServers } from "./configured-servers.js";
 
 /** The result from a server: a value, or why it failed. */
 type ServerOutcome<T> =
-  | { readonly server: string; readonly value: T }
+  | { readonly server: string; readonly value: T; readonly problems: readonly ListProblem[] }
   | { readonly server: string; readonly error: ToolServerError };
 
 /**
@@ -16,14 +17,16 @@ type ServerOutcome<T> =
  */
 async function withEachServer<T>(
   servers: ConfiguredServers,
-  names: readonly string[],
-  task: (connection: Connection) => Promise<T>,
+  { names, methods = [], task }: Pick<Listing<T, unknown>, "names" | "methods" | "task">,
 ): Promise<ServerOutcome<T>[]> {
   const opened: (() => Promise<ServerOutcome<T>>)[] = [];
   for (const server of names) {
     try {
       const connection = await servers.open(server);
-      opened.push(async () => ({ server, value: await task(connection) }));
+      opened.push(async () => {
+        const value = await task(connection);
+        return { server, value, problems: methods.flatMap((method) => connection.listProblems(method)) };
+      });
     } catch (error) {
       // A usage error, not a failed server.
       if (ToolServerError.is(error) && error.code === "SERVER_UNKNOWN") throw error;
@@ -37,6 +40,8 @@ async function withEachServer<T>(
 /** What to read from each server, and how to show it. */
 export interface Listing<T, R> {
   readonly names: readonly string[];
+  /** The methods of the lists that the task reads. Default: none. */
+  readonly methods?: readonly string[];
   task(connection: Connection): Promise<T>;
   toJson(value: T): unknown;
   rowsOf(value: T, server: string): readonly R[];
@@ -55,10 +60,16 @@ interface ListingContext {
 /** Reads from several servers at once and prints the results as one table or as JSON. Returns the exit code: 1 if a server failed. */
 export async function printListing<T, R>(
   { servers, screen, io, values }: ListingContext,
-  { names, task, toJson, rowsOf, render, empty }: Listing<T, R>,
+  listing: Listing<T, R>,
 ): Promise<number> {
-  const outcomes = await withEachServer(servers, names, task);
+  const { toJson, rowsOf, render, empty } = listing;
+  const outcomes = await withEachServer(servers, listing);
   const hasFailed = outcomes.some((outcome) => "error" in outcome);
+  for (const outcome of outcomes) {
+    if (!("problems" in outcome) || outcome.problems.length === 0) continue;
+    const text = `${outcome.server}: omitted because of invalid values: ${describeListProblems(outcome.problems)}.`;
+    io.stderr.write(`wirescope: ${printableText(text)}\n`);
+  }
   if (values.json) {
     const all = outcomes.map((outcome) => [
       outcome.server,

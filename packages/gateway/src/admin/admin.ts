@@ -96,6 +96,7 @@ export function createAdmin(options: AdminOptions): Admin {
     // Only text from the server: a server must not be able to hide its configured name or target.
     message.serverName = server.redact(message.serverName);
     message.serverVersion = server.redact(message.serverVersion);
+    message.listProblems = message.listProblems.map(server.redact);
     if (message.failure !== undefined) redactMessage(message.failure, server.redact);
     return redactMessage(message, redact);
   };

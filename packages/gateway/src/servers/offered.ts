@@ -18,10 +18,10 @@ export interface OfferedTool extends Offered {
   readonly paramHeaders: readonly ParamHeader[];
 }
 
-/** A tool as it is offered; undefined if its definition is invalid, or declares invalid headers. */
+/** A tool as it is offered; undefined if it declares invalid headers. */
 export function offerTool(server: string, definition: RpcObject, isUnprefixed = false): OfferedTool | undefined {
   const { name: original, execution, ...rest } = definition;
-  if (typeof original !== "string" || !isObject(definition.inputSchema)) return undefined;
+  if (typeof original !== "string") return undefined;
   const paramHeaders = paramHeadersOf(definition.inputSchema);
   if (paramHeaders === undefined) return undefined;
   const name = exposedName(server, original, isUnprefixed);

@@ -35,6 +35,7 @@ const clock: Clock = {
 const connection = {
   state: "READY",
   server: { capabilities: { tools: {} } },
+  listProblems: () => [],
   async request() {
     loads += 1;
     if (isFailing) throw new Error("The database is down.");

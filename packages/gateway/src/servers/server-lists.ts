@@ -1,5 +1,12 @@
-import type { Clock, Connection } from "@wirescope/tool-server";
-import { backOffMs, describeDuration, isObject, jsonLengthOf, type RpcObject } from "@wirescope/tool-server/internal";
+import type { Clock, Connection, ListProblem } from "@wirescope/tool-server";
+import {
+  backOffMs,
+  describeDuration,
+  describeListProblems,
+  isObject,
+  jsonLengthOf,
+  type RpcObject,
+} from "@wirescope/tool-server/internal";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import { type CachedList, createCachedList, type LoadedList } from "./cached-list.js";
@@ -26,6 +33,8 @@ export interface ServerLists {
   readonly skills: CachedList<RpcObject>;
   /** Patterns of the filter that matched no tool when the tools were last listed. */
   idlePatterns(): readonly string[];
+  /** What is omitted from the cached lists because it is invalid. */
+  problems(): readonly ListProblem[];
   setFilter(filter: ToolFilter | undefined): void;
   /** The server reports a change: the cached list is used until it is loaded again. */
   refresh(kind: ListKind): void;
@@ -48,8 +57,11 @@ export interface ServerListsOptions {
   readonly events: Pick<GatewayEvents, "emit">;
   /** The connection of the server, opened if necessary. */
   readonly open: () => Promise<Connection>;
-  /** The server, or some of its tools, are omitted from a list. Called once for each reason, until the list is complete. */
-  readonly onOmitted: (method: string, reason: string) => void;
+  /**
+   * The server, or invalid items of it, are omitted from a list. Called once for each reason, until the list is complete. `isTraced`:
+   * the trace of its connection contains it.
+   */
+  readonly onOmitted: (method: string, reason: string, isTraced: boolean) => void;
   /** The tools of a connected server could not be listed, or are listed again: then without a reason. */
   readonly onToolsListed: (failure?: unknown) => void;
 }
@@ -66,6 +78,7 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
   let { filter } = options;
   let isOffered = createToolFilter(filter);
   let idlePatterns: readonly string[] = [];
+  const problems = new Map<ListKind, readonly ListProblem[]>();
   let cancelRetry = (): void => {};
   let failures = 0;
   let isClosed = false;
@@ -103,17 +116,17 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
     }
   };
 
-  /** `offer` returns undefined for what is not offered, and adds the names of unusable items to `unusable`. */
+  /** `offer` returns undefined for what is not offered, and adds why an item cannot be to `found`. */
   const listOf = <Item>(
     kind: ListKind,
-    offer: (definition: RpcObject, unusable: string[]) => Item | undefined,
+    offer: (definition: RpcObject, found: ListProblem[]) => Item | undefined,
   ): CachedList<Item> => {
     const { method } = listKinds[kind];
     const reported = new Set<string>();
-    const omit = (reason: string): void => {
+    const omit = (reason: string, isTraced = false): void => {
       if (reported.has(reason) || reported.size >= maxReasons) return;
       reported.add(reason);
-      onOmitted(method, reason);
+      onOmitted(method, reason, isTraced);
     };
     let connection: Connection | undefined;
     return createCachedList<Item>({
@@ -125,10 +138,12 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
         if (connection.state === "TRANSIENT_FAILURE") throw new Error("The connection failed.");
         const { items, ttlMs } = await fetchList(connection, kind, loadMs, onSending);
         if (kind === "tools") checkPatterns(items.map((item) => String(item.name)));
-        const unusable: string[] = [];
-        const offered = items.flatMap((item) => offer(item, unusable) ?? []);
-        if (unusable.length === 0) reported.clear();
-        else omit(describeUnusable(unusable));
+        const known = connection.listProblems(method);
+        const found = [...known];
+        const offered = items.flatMap((item) => offer(item, found) ?? []);
+        problems.set(kind, found);
+        if (found.length === 0) reported.clear();
+        else omit(`${describeListProblems(found)}.`, found.length === known.length);
         return { items: offered, ttlMs };
       },
       onLoaded: kind === "tools" ? onToolsLoaded : undefined,
@@ -146,10 +161,16 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
     });
   };
 
-  const tools = listOf("tools", (tool, unusable) => {
-    if (!isOffered(String(tool.name))) return undefined;
+  const tools = listOf("tools", (tool, found) => {
+    const name = String(tool.name);
+    if (!isOffered(name)) return undefined;
     const offered = offerTool(server, tool, isUnprefixed);
-    if (offered === undefined) unusable.push(String(tool.name));
+    if (offered === undefined) {
+      found.push({
+        item: `tool ${JSON.stringify(name.slice(0, 100))}`,
+        reason: "invalid x-mcp-header in its input schema",
+      });
+    }
     return offered;
   });
   const prompts = listOf("prompts", (prompt) => offerPrompt(server, prompt, isUnprefixed));
@@ -171,6 +192,7 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
   return {
     ...lists,
     idlePatterns: () => idlePatterns,
+    problems: () => [...problems.values()].flat(),
     setFilter(next) {
       filter = next;
       isOffered = createToolFilter(next);
@@ -193,6 +215,7 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
     clear() {
       endRetry();
       cancelRecheck();
+      problems.clear();
       for (const list of Object.values(lists)) list.clear();
     },
     close() {
@@ -250,14 +273,4 @@ async function fetchList(
     cursor = next;
   }
   return { items, ttlMs };
-}
-
-const maxNamed = 10;
-
-/** Why tools are omitted, in one line no matter how many there are. */
-function describeUnusable(names: readonly string[]): string {
-  const shown = names.slice(0, maxNamed).map((name) => JSON.stringify(name.slice(0, 100)));
-  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
-  const [subject, verb] = names.length === 1 ? ["tool", "has"] : ["tools", "have"];
-  return `${subject} ${shown.join(", ")}${more} ${verb} no input schema, or an invalid x-mcp-header declaration in it.`;
 }

@@ -1,4 +1,4 @@
-import type { Clock, Connection, ConnectionInfo, SecretRegistry } from "@wirescope/tool-server";
+import type { Clock, Connection, ConnectionInfo, ListProblem, SecretRegistry } from "@wirescope/tool-server";
 import type { CredentialDescription, OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
 import {
@@ -45,6 +45,8 @@ export interface ServerStatus {
   readonly tools: number | undefined;
   /** Patterns of its filter that matched no tool when its tools were last listed. */
   readonly idlePatterns: readonly string[];
+  /** What is omitted from its lists because it is invalid. */
+  readonly listProblems: readonly ListProblem[];
   readonly callsInFlight: number;
 }
 
@@ -153,10 +155,10 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     isUnprefixed,
     events,
     open: async () => (await connection.open()).connection,
-    onOmitted(method, reason) {
+    onOmitted(method, reason, isTraced) {
       if (connection.isRetired) return;
       events.emit({ kind: "omitted", server: name, list: method, reason });
-      connection.trace("warning", `Omitted from ${method} of the gateway: ${reason}`);
+      if (!isTraced) connection.trace("warning", `Omitted from ${method} of the gateway: ${reason}`);
     },
     onToolsListed: connection.toolsListed,
   });
@@ -253,6 +255,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         failure,
         tools: lists.tools.cached?.length,
         idlePatterns: lists.idlePatterns(),
+        listProblems: lists.problems(),
         callsInFlight: calls.all.size,
       };
     },

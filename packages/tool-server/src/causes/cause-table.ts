@@ -88,6 +88,7 @@ export const causeTable = {
   "child-lacks-variable": "The process requires a variable that the entry does not pass on.",
   "child-logs-to-stdout": "The process writes text other than messages to standard output.",
   "child-silent": "The process runs, but never responds.",
+  "tools-invalid": "Some tools are invalid.",
   unknown: "None of the known causes applies.",
 } as const;
 

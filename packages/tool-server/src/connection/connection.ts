@@ -18,6 +18,7 @@ import type {
 import type { ConnectionInfo, ConnectivityState } from "../connection-info.js";
 import type { StateChange } from "../diagnostics.js";
 import type { ServerDescription } from "./client-settings.js";
+import type { ListProblem } from "./listed-items.js";
 import type { Call } from "./rpc/call.js";
 import type { RpcObject } from "./rpc/json-rpc.js";
 
@@ -71,6 +72,11 @@ export interface Connection extends AsyncDisposable {
   callTool(params: CallToolRequest["params"], options?: CallOptions): Promise<CallToolResult>;
   listResources(options?: CallOptions): Promise<ListResourcesResult>;
   listResourceTemplates(options?: CallOptions): Promise<ListResourceTemplatesResult>;
+  /**
+   * What was omitted from a list when it was last requested, such as "tools/list", because it is invalid: a tool, or an optional part
+   * of one. Empty while it is not connected.
+   */
+  listProblems(method: string): readonly ListProblem[];
   readResource(params: ReadResourceRequest["params"], options?: CallOptions): Promise<ReadResourceResult>;
   listPrompts(options?: CallOptions): Promise<ListPromptsResult>;
   getPrompt(params: GetPromptRequest["params"], options?: CallOptions): Promise<GetPromptResult>;

@@ -294,6 +294,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       selection?.assertOffered(params.name);
       return call("tools/call", (client, request) => client.callTool(params, request), callOptions);
     },
+    listProblems: (method) => sessions.live()?.listProblems(method) ?? [],
     readResource: (params, callOptions) =>
       call("resources/read", (client, request) => client.readResource(params, request), callOptions),
     getPrompt: (params, callOptions) =>

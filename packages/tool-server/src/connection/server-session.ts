@@ -9,6 +9,7 @@ import { callFailure, slowHandshake } from "./call-failure.js";
 import type { ClientSettings, MessageOrigin, ServerDescription } from "./client-settings.js";
 import type { ChangedList, ForwardedRequest } from "./connection.js";
 import { afterIdleTimeout } from "./idle-timeout.js";
+import { createListCheck, type ListProblem } from "./listed-items.js";
 import { listChangedMethods, listChangeHandlers, watchSubscription } from "./lists.js";
 import { connectClient, type EraMemory, probeTimeoutMs } from "./negotiate-era.js";
 import type { Call } from "./rpc/call.js";
@@ -37,6 +38,8 @@ export interface ServerSession {
   send(call: Call, request: ForwardedRequest): Promise<RpcObject>;
   /** Sends a notification. Rejects as the transport does. */
   notify(method: string, params: RpcObject): Promise<void>;
+  /** What was omitted when a list was last requested. */
+  listProblems(method: string): readonly ListProblem[];
   /** Ends it for this reason after the calls in flight have ended, so that each gets its own result. */
   retire(reason: string): void;
   /** Ends it now. */
@@ -76,17 +79,22 @@ export async function openSession(options: SessionOptions): Promise<ServerSessio
     publish("transport:closed", { subject: info, reason });
   };
 
+  const lists = createListCheck((text) => report(info, "warning", text));
   /** The calls that server requests belong to, by request id: the client dispatches the requests asynchronously. */
   const callsOfRequests = new Map<RequestId, RelatedCall>();
-  const peer = new Peer(transport, (message, call) => {
-    if (!("id" in message)) settings.onNotification?.(message, { info, call });
-    else if (call !== undefined) {
-      const { id } = message;
-      callsOfRequests.set(id, call);
-      // The client handles or rejects some requests itself.
-      setImmediate(() => callsOfRequests.delete(id));
-    }
-  });
+  const peer = new Peer(
+    transport,
+    (message, call) => {
+      if (!("id" in message)) settings.onNotification?.(message, { info, call });
+      else if (call !== undefined) {
+        const { id } = message;
+        callsOfRequests.set(id, call);
+        // The client handles or rejects some requests itself.
+        setImmediate(() => callsOfRequests.delete(id));
+      }
+    },
+    lists.check,
+  );
 
   publish("transport:opened", info);
   setState("CONNECTING");
@@ -162,6 +170,7 @@ export async function openSession(options: SessionOptions): Promise<ServerSessio
       const whole = envelope === undefined ? params : { ...params, _meta: { ...envelope, ...own } };
       return peer.notify({ jsonrpc: "2.0", method, params: whole });
     },
+    listProblems: lists.problems,
     beginCall() {
       callStarted(info);
       inFlight += 1;

@@ -121,6 +121,8 @@ export interface AttemptEvidence {
 export interface ServerEvidence extends Pick<ServerDescription, "name" | "version" | "protocolVersion" | "era"> {
   /** The number of tools on the first page; undefined if the server has no tools. */
   readonly tools: number | undefined;
+  /** What is omitted from the list of tools, in a line; undefined if nothing is. */
+  readonly omitted?: string | undefined;
 }
 
 export interface Alternative {

@@ -135,6 +135,7 @@ describe("a process", () => {
       ["standard output contains only messages", "failed"],
       ["the server speaks the protocol", "ok"],
       ["its protocol version is supported", "ok"],
+      ["its tools are valid", "ok"],
     ]);
   });
 });

@@ -189,6 +189,6 @@ describe("TLS", () => {
     const explained = await explainEntry(http(server.url), { ca });
     expect(explained.isWell).toBe(true);
     expect(outcomesOf(explained)).toMatchObject({ tls: "ok", http: "ok", protocol: "ok" });
-    expect(explained.requirements.map(({ outcome }) => outcome)).toEqual(["ok", "ok", "ok", "ok", "ok"]);
+    expect(explained.requirements.map(({ outcome }) => outcome)).toEqual(["ok", "ok", "ok", "ok", "ok", "ok"]);
   });
 });

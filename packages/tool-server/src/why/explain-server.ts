@@ -11,7 +11,7 @@ import { refusalCausesOfWalk } from "./rank/refusal-causes.js";
 import { responseCauses } from "./rank/response-causes.js";
 import { signInCauses, signInFailureCauses } from "./rank/sign-in-causes.js";
 import { requirementsOf } from "./requirements.js";
-import { stepsOf } from "./steps.js";
+import { describeOmitted, stepsOf } from "./steps.js";
 import { walkServer } from "./walk/walk-server.js";
 
 /** Walks a server and explains what was observed. Import it from `lazy-explain.ts`, which loads this on first use. */
@@ -67,11 +67,23 @@ export function explain(seen: WalkEvidence): Explanation {
 }
 
 function notesOf(seen: WalkEvidence): Note[] {
-  const { offer } = seen;
-  if (offer === undefined) return [];
+  const { offer, attempt } = seen;
+  const omitted = describeOmitted(attempt?.connected);
+  const notes: Note[] =
+    omitted === undefined
+      ? []
+      : [
+          {
+            code: "tools-invalid",
+            problem: omitted,
+            evidence: [],
+            fix: { advice: "Fix the definitions in the server." },
+          },
+        ];
+  if (offer === undefined) return notes;
   const { issuer, headers, evidence } = offer;
   const problem = `The server supports OAuth with ${issuer}. Prefer it to a token in ${headers.join(" and ")}: OAuth tokens expire, are renewed automatically and are stored encrypted.`;
-  return [{ code: "oauth-offered", problem, evidence, fix: fixBySignIn(seen, offer) }];
+  return [...notes, { code: "oauth-offered", problem, evidence, fix: fixBySignIn(seen, offer) }];
 }
 
 /** The permissions that a sign-in would request. */

@@ -50,7 +50,7 @@ describe("a stdio server", () => {
       ["ok"],
       ["ok", described],
     ]);
-    expect(requirementsOf({ ...base, type: "stdio", child })).toHaveLength(5);
+    expect(requirementsOf({ ...base, type: "stdio", child })).toHaveLength(6);
   });
 
   test.each<[string, Partial<ChildEvidence>, Row[]]>([
@@ -171,7 +171,7 @@ describe("OAuth", () => {
     expect(rowOf(accepted, { attempt: refused(401), oauth: { events: [] } })).toBeUndefined();
     const works = { credential: "oauth", connected } as const;
     expect(rowOf(accepted, { attempt: works, oauth: { events: [], authorization } })).toBeUndefined();
-    expect(requirementsOf({ ...base, attempt: works, oauth: { events: [], authorization } }).length).toBe(14);
+    expect(requirementsOf({ ...base, attempt: works, oauth: { events: [], authorization } }).length).toBe(15);
   });
 
   test("asks for a challenge that names the metadata, which is not required", () => {

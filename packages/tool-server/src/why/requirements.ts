@@ -8,7 +8,7 @@ import type {
   WalkEvidence,
 } from "./evidence.js";
 import type { CheckOutcome, Requirement } from "./explanation.js";
-import { describeCredential, describeServer, isClientRefused } from "./steps.js";
+import { describeCredential, describeOmitted, describeServer, isClientRefused } from "./steps.js";
 
 /**
  * The requirements for a server and whether it meets them, as far as the walk got. A recommendation that the server does not
@@ -88,17 +88,20 @@ function protocolRequirements(attempt: AttemptEvidence | undefined): Requirement
   const { connected, failure, refusal } = attempt ?? {};
   const protocol = "the server speaks the protocol";
   const version = "its protocol version is supported";
+  const tools = "its tools are valid";
   if (connected === undefined) {
     const isUnknown = failure === undefined || refusal !== undefined;
     return [
       requirement(protocol, isUnknown ? "skipped" : "failed", isUnknown ? undefined : failure.message),
       requirement(version, "skipped"),
+      requirement(tools, "skipped"),
     ];
   }
   const isDefect = failure !== undefined && refusal === undefined;
   return [
     requirement(protocol, met(!isDefect), isDefect ? failure.message : describeServer(connected)),
     requirement(version, "ok", `${connected.protocolVersion}, ${connected.era} era`),
+    requirement(tools, isDefect ? "skipped" : met(connected.omitted === undefined), describeOmitted(connected)),
   ];
 }
 

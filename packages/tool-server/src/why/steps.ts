@@ -241,3 +241,8 @@ export function describeServer(connected: ServerEvidence | undefined): string | 
   const list = tools === undefined ? "" : `; ${tools} ${tools === 1 ? "tool" : "tools"}`;
   return `${server}, protocol ${protocolVersion} (${era} era)${list}.`;
 }
+
+/** What clients do not get because it is invalid, in a line. */
+export function describeOmitted({ omitted }: Partial<ServerEvidence> = {}): string | undefined {
+  return omitted === undefined ? undefined : `Omitted from its tools because of invalid values: ${omitted}.`;
+}

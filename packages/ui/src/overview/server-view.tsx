@@ -56,6 +56,7 @@ export function ServerView({ params }: ViewProps): VNode {
       {reason !== undefined && <p>{visibleText(server.failure?.message || reason)}</p>}
       <ServerActions server={server} isComplete />
       <PropertyList rows={rowsOf(server)} />
+      <ListProblems problems={server.listProblems} />
       <CallNumbers name={name} />
       <RecentEvents server={server} />
     </div>
@@ -84,6 +85,21 @@ function rowsOf(server: Server): readonly (readonly [string, VNode | string | fa
     ["Began to fail", failure?.beginTime && <Time ms={timestampMs(failure.beginTime)} />],
     ["Last error", failure?.time && <Time ms={timestampMs(failure.time)} />],
   ];
+}
+
+/** What is missing from the server's lists. */
+function ListProblems({ problems }: { readonly problems: readonly string[] }): VNode | null {
+  if (problems.length === 0) return null;
+  return (
+    <section>
+      <h2>Omitted because of invalid values</h2>
+      <ul>
+        {problems.map((problem) => (
+          <li key={problem}>{visibleLine(problem, maxEventLength)}</li>
+        ))}
+      </ul>
+    </section>
+  );
 }
 
 function TokenText({ obtainedMs, type }: { readonly obtainedMs: number; readonly type: string }): VNode {

@@ -106,6 +106,7 @@ test("keeps the authentication and the failure of a server", () => {
       failure: { code: error.code, message: error.message, error, at: 2000, since: 1000 },
       tools: undefined,
       idlePatterns: [],
+      listProblems: [],
       callsInFlight: 0,
     },
     { type: "http", configuration: undefined, channelId: undefined, isSigningIn: false },

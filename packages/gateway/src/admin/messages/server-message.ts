@@ -3,6 +3,7 @@ import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
 import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
+import { describeListProblems } from "@wirescope/tool-server/internal";
 import {
   ConnectivityState,
   type Failure,
@@ -24,9 +25,11 @@ export interface ServerMessageContext {
   readonly isSigningIn: boolean;
 }
 
+const maxListProblems = 100;
+
 /** A server as a message, not yet redacted. */
 export function serverToMessage(status: ServerStatus, context: ServerMessageContext): Server {
-  const { name, state, target, server, protocolVersion, authentication, failure, tools } = status;
+  const { name, state, target, server, protocolVersion, authentication, failure, tools, listProblems } = status;
   return create(ServerSchema, {
     name,
     configuration: context.configuration ?? "",
@@ -46,6 +49,7 @@ export function serverToMessage(status: ServerStatus, context: ServerMessageCont
     serverName: server?.name ?? "",
     serverVersion: server?.version ?? "",
     protocolVersion: protocolVersion ?? "",
+    listProblems: listProblems.slice(0, maxListProblems).map((problem) => describeListProblems([problem])),
   });
 }
 

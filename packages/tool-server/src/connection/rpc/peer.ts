@@ -42,12 +42,17 @@ const maxTasks = 1000;
 /** The call that a server message belongs to: undefined if that is not known, because all calls share one socket. */
 export type RelatedCall = Call | "ended" | undefined;
 
+/** Returns the result that a caller gets instead of the one that was received. */
+type ReadResult = (result: RpcObject, method: string, params: RpcObject | undefined) => RpcObject;
+
 /** A request that waits for its response. */
 interface Pending {
   /** Undefined for one of the SDK's client. */
   readonly call: Call | undefined;
   /** The id that the SDK's client gave it; undefined for a call. */
   readonly clientId: RequestId | undefined;
+  readonly method: string;
+  readonly params: RpcObject | undefined;
   onResponse(response: RpcResponse): void;
   onProgress(notification: RpcNotification): void;
   onEnd(error: Error): void;
@@ -63,15 +68,21 @@ export class Peer<Transport extends MessageTransport> {
   /** Progress of tasks, by the id of the request that created each of them. */
   readonly #taskProgress = new Map<RequestId, (progress: RpcObject) => void>();
   readonly #onIncoming: (message: RpcRequest | RpcNotification, call: RelatedCall) => void;
+  readonly #readResult: ReadResult;
   #lastId = 0;
   /** The transport for the SDK's client: its requests get ids of this peer, and it receives what concerns it. */
   readonly clientTransport: Transport;
   readonly #clientQueue: ClientQueue;
 
   /** `onIncoming` is called with each server request and notification, before the SDK's client receives it. */
-  constructor(transport: Transport, onIncoming: (message: RpcRequest | RpcNotification, call: RelatedCall) => void) {
+  constructor(
+    transport: Transport,
+    onIncoming: (message: RpcRequest | RpcNotification, call: RelatedCall) => void,
+    readResult: ReadResult = (result) => result,
+  ) {
     this.#transport = transport;
     this.#onIncoming = onIncoming;
+    this.#readResult = readResult;
     this.clientTransport = Object.assign(Object.create(transport) as Transport, {
       send: (message: RpcMessage, options?: SendOptions) => this.#sendForClient(message, options),
       onmessage: undefined,
@@ -100,7 +111,7 @@ export class Peer<Transport extends MessageTransport> {
       call.throwIfAborted();
       this.#lastId += 1;
       const id = this.#lastId;
-      const request = new PendingRequest(call, headers, resolve, reject, () => {
+      const request = new PendingRequest(call, method, given, headers, resolve, reject, () => {
         // A server need not respond to a cancelled request, so nothing waits for it.
         if (!this.#pending.delete(id)) return;
         this.#cancel(message, request.mayHaveArrived);
@@ -160,11 +171,17 @@ export class Peer<Transport extends MessageTransport> {
     const found = id == null ? undefined : this.#pending.get(id);
     if (found !== undefined && id != null) {
       this.#pending.delete(id);
-      found.onResponse(message);
+      found.onResponse(this.#read(message, found));
       if (message.result?.task !== undefined) this.#keepProgress(id, found.call);
     }
     // A number belonged to a request that was cancelled. The client's subscriptions have strings.
     else if (typeof id !== "number") this.#clientQueue.deliver(message);
+  }
+
+  #read(response: RpcResponse, { method, params }: Pending): RpcResponse {
+    if (response.result === undefined) return response;
+    const result = this.#readResult(response.result, method, params);
+    return result === response.result ? response : { ...response, result };
   }
 
   /** A call that created a task has ended, but not its progress. */
@@ -190,7 +207,7 @@ export class Peer<Transport extends MessageTransport> {
     if (typeof clientId === "string") return this.#transport.send(message, options);
     this.#lastId += 1;
     const id = this.#lastId;
-    this.#pending.add(id, new ClientRequest(clientId, this.#clientQueue));
+    this.#pending.add(id, new ClientRequest(clientId, method, params, this.#clientQueue));
     const meta = params?._meta as RpcObject | undefined;
     const hasToken = params !== undefined && meta?.progressToken !== undefined;
     const sent = hasToken ? withProgressToken(params, meta, id) : params;
@@ -217,6 +234,8 @@ export class Peer<Transport extends MessageTransport> {
 class PendingRequest implements Pending, SendOptions {
   readonly call: Call;
   readonly clientId = undefined;
+  readonly method: string;
+  readonly params: RpcObject;
   readonly headers: SendOptions["headers"];
   readonly phases: CallPhases | undefined;
   mayHaveArrived = false;
@@ -228,12 +247,16 @@ class PendingRequest implements Pending, SendOptions {
 
   constructor(
     call: Call,
+    method: string,
+    params: RpcObject,
     headers: SendOptions["headers"],
     resolve: (result: RpcObject) => void,
     reject: (error: unknown) => void,
     onCancel: () => void,
   ) {
     this.call = call;
+    this.method = method;
+    this.params = params;
     this.headers = headers;
     this.phases = call.phases;
     this.#wasCallSent = call.wasSent;
@@ -277,10 +300,14 @@ class PendingRequest implements Pending, SendOptions {
 class ClientRequest implements Pending {
   readonly call = undefined;
   readonly clientId: RequestId;
+  readonly method: string;
+  readonly params: RpcObject | undefined;
   readonly #queue: ClientQueue;
 
-  constructor(clientId: RequestId, queue: ClientQueue) {
+  constructor(clientId: RequestId, method: string, params: RpcObject | undefined, queue: ClientQueue) {
     this.clientId = clientId;
+    this.method = method;
+    this.params = params;
     this.#queue = queue;
   }
 

@@ -5,6 +5,7 @@ import type { ResolvedEntry } from "../../config/substitute-entry.js";
 import type { ServerDescription } from "../../connection/client-settings.js";
 import type { Connection } from "../../connection/connection.js";
 import { createConnection } from "../../connection/create-connection.js";
+import { describeListProblems } from "../../connection/listed-items.js";
 import { targetOf, tenantOf } from "../../connection/servers/entry-info.js";
 import { createEntryTransport } from "../../connection/servers/entry-transport.js";
 import { defaultLimits, type ToolTransport } from "../../connection/transports/transport.js";
@@ -76,8 +77,10 @@ export async function attempt(
   try {
     connected = serverEvidence(walk, await connection.connect({ signal }));
     const tools = await countTools(connection, signal);
+    const problems = connection.listProblems("tools/list");
+    const omitted = problems.length === 0 ? undefined : walk.sanitize(describeListProblems(problems), 2000);
     await beforeClose();
-    return { connected: { ...connected, tools } };
+    return { connected: { ...connected, tools, omitted } };
   } catch (error) {
     if (!isEvidence(error)) throw error;
     await beforeClose();
