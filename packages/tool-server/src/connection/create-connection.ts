@@ -146,7 +146,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           return result;
         } catch (cause) {
           session.endCall(false);
-          const error = toFailure(session, cause, method, signal, timeoutMs);
+          const error = toFailure(session, cause, method, signal, timeoutMs, !mayRepeat);
           if (!mayRepeat || signal?.aborted || !isRepeatable(error, method)) throw error;
           wasSent = error.details.wasSent !== false;
           report(info, "warning", `Retrying ${method}: ${error.message}`);
@@ -166,6 +166,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     method: string,
     signal: Cancellation | undefined,
     timeoutMs: number,
+    isRepeated = false,
   ): ToolServerError => {
     const { transport } = session;
     const error =
@@ -180,8 +181,11 @@ export function createConnection(options: ConnectionOptions): Connection {
             redact,
           })
         : closedConnection(info.name, ownFailure(cause)?.details.wasSent ?? true);
+    // A new session refuses the same, so neither was lost.
+    const isRefusedAgain = isRepeated && error.code === "SESSION_LOST";
     // A transport that has failed may report its end only later, and a repetition must not use it.
-    if (transport.failure !== undefined || endsSession(error)) sessions.lose(session, transport.failure ?? error);
+    if (transport.failure !== undefined || (endsSession(error) && !isRefusedAgain))
+      sessions.lose(session, transport.failure ?? error);
     return error;
   };
 

@@ -39,6 +39,7 @@ async function start(onGet: (response: ServerResponse) => void): Promise<HeldSer
     const message: { readonly id?: number; readonly method: string } = JSON.parse(body);
     if (message.id === undefined) return response.writeHead(202).end();
     if (message.method === "server/discover") return response.writeHead(400).end();
+    if (message.method === "ping") return response.writeHead(404).end();
     const isHandshake = message.method === "initialize";
     if (isHandshake) sessions += 1;
     const handshake = {

@@ -83,6 +83,7 @@ test("moves the session when its event stream is lost, although calls always ove
   const streams: ServerResponse[] = [];
   const server = await startToolServer(undefined, undefined, (response) => {
     streams.push(response);
+    if (streams.length === 2) server.forget();
     if (streams.length === 2) response.writeHead(410).end();
     else response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
   });

@@ -76,7 +76,7 @@ describe("a status that is a failure", () => {
   test("[TS-D-HTTP-4] reports a forgotten session as SESSION_LOST to all its requests, which were not sent", async () => {
     let respond: (response: ServerResponse) => void = () => {};
     const started = await startTransport(
-      serveWell(({ message }, response) => message.method === "tools/call" && respond(response)),
+      serveWell(({ message }, response) => ["tools/call", "ping"].includes(message.method ?? "") && respond(response)),
     );
     const fail404 = (response: ServerResponse): unknown => response.writeHead(404).end();
     respond = fail404;
@@ -99,6 +99,29 @@ describe("a status that is a failure", () => {
     for (const failure of failures) expect(failure.message).not.toContain("session-0123456789");
     expect(started.published.words()).toContain("no longer knows the session");
   });
+
+  test.each([400, 404, 410])(
+    "[TS-D-HTTP-4] keeps the session if the server rejects a call with %i and accepts a ping, and says what the server says",
+    async (status) => {
+      const reject = (id: unknown) =>
+        JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32_000, message: "argument x is missing" } });
+      const started = await startTransport(
+        serveWell(({ message }, response) => {
+          if (message.method === "tools/call") response.writeHead(status).end(reject(message.id));
+          else if (message.method === "prompts/get") response.writeHead(status).end(reject(null));
+        }),
+      );
+      await started.send("initialize");
+      await started.send("tools/call");
+      expect(started.messages.at(-1)).toMatchObject({ error: { code: -32_000, message: "argument x is missing" } });
+      expect(await started.fail("prompts/get")).toMatchObject({
+        code: "SERVER_FAILED",
+        message: expect.stringContaining("argument x is missing"),
+        details: { status, rpcCode: -32_000 },
+      });
+      expect(started.transport.failure).toBeUndefined();
+    },
+  );
 
   test("[TS-D-HTTP-1] reports a redirect to another origin as REDIRECT_REFUSED, and sends no header there", async () => {
     const other = await startTransport(serveWell());

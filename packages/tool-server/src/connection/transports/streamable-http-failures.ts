@@ -8,9 +8,9 @@ import {
 import type { HttpResponse } from "../../http/http-client.js";
 import { isPage, titleOfPage } from "../../page-text.js";
 import { printableText } from "../../printable-text.js";
-import { type RpcErrorObject, rpcCodes } from "../rpc/json-rpc.js";
+import type { RequestId, RpcErrorObject } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
-import { eventStream, type HttpSession, json, mediaTypeOf } from "./streamable-http-session.js";
+import { eventStream, json, mediaTypeOf } from "./streamable-http-session.js";
 import type { NetworkContext } from "./transport.js";
 import { sessionLost } from "./transport-life.js";
 
@@ -48,22 +48,16 @@ export async function readUnexpected(response: HttpResponse, clock: Clock): Prom
 }
 
 /**
- * Converts a response that the method does not allow, and that is not about the credential: SESSION_LOST, which is recorded in the
- * session, RESPONSE_INVALID for a success that is no event stream, or SERVER_FAILED.
+ * Converts a response that the method does not allow, and that is not about the credential or the session: RESPONSE_INVALID for a
+ * success that is no event stream, or SERVER_FAILED.
  */
 export function statusFailure(
-  session: HttpSession,
+  context: NetworkContext,
   response: UnexpectedResponse,
   method: "GET" | "POST",
 ): ToolServerError {
-  const { context, id } = session;
   const { status } = response;
-  if (id !== undefined && isForgotten(response)) {
-    session.isForgotten = true;
-    return sessionLost(subjectOf(context), status);
-  }
-  const said = excerptOf(context, response);
-  const words = said === "" ? "" : ` It says: "${said}".`;
+  const words = saidIn(context, response);
   const returned = `${subjectOf(context)} returned ${status} to ${method} ${pathOf(context)}`;
   if (status >= 200 && status < 300) {
     const problem = `${returned} with a response ${typeOf(context, response)}, not with ${eventStream}.${words}`;
@@ -75,17 +69,9 @@ export function statusFailure(
   return failure(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", parts, { status, ...rpcErrorOf(response) });
 }
 
-/** The JSON-RPC codes with which the SDK's servers and its published examples reject a session, the first with status 400. */
-const sessionCodes: ReadonlySet<number> = new Set([-32_000, rpcCodes.sessionNotFound]);
-
-/**
- * Whether the server no longer knows the session. The specification requires 404; servers made from the SDK's examples, such as
- * server-everything, return 400 with a JSON-RPC error.
- */
-function isForgotten(response: UnexpectedResponse): boolean {
-  const { status, text } = response;
-  if (status === 404 || status === 410) return true;
-  return status === 400 && sessionCodes.has(errorIn(text)?.code ?? 0);
+/** Creates SESSION_LOST for a response of the server. */
+export function sessionLostBy(context: NetworkContext, response: UnexpectedResponse): ToolServerError {
+  return sessionLost(subjectOf(context), response.status, saidIn(context, response));
 }
 
 function adviceFor({ status, retryAfter }: UnexpectedResponse): string {
@@ -154,10 +140,15 @@ export function subjectOf({ server, url, secrets }: NetworkContext): string {
   return `The server ${JSON.stringify(server)} (${printableText(secrets.redact(url.origin), 200)})`;
 }
 
-/** The message of a JSON-RPC error in a body, else the start of its text. */
+/** What a response says, as a sentence: the message of a JSON-RPC error, else the start of its text. */
+function saidIn(context: NetworkContext, response: UnexpectedResponse): string {
+  const said = excerptOf(context, response);
+  return said === "" ? "" : ` It says: "${said}".`;
+}
+
 function excerptOf(context: NetworkContext, response: UnexpectedResponse): string {
   const { mediaType, text } = response;
-  const error = errorIn(text);
+  const error = rpcErrorIn(text);
   if (error !== undefined) return quoteOf(context, error.message);
   if (isPage(text)) return quoteOf(context, titleOfPage(text) ?? "");
   const isText = mediaType === "" || mediaType.startsWith("text/") || mediaType.endsWith("json");
@@ -165,13 +156,15 @@ function excerptOf(context: NetworkContext, response: UnexpectedResponse): strin
 }
 
 function rpcErrorOf({ text }: UnexpectedResponse): ToolServerErrorDetails {
-  const error = errorIn(text);
+  const error = rpcErrorIn(text);
   return error === undefined ? {} : { rpcCode: error.code };
 }
 
-function errorIn(text: string): RpcErrorObject | undefined {
+/** The JSON-RPC error in a body, and the id of the request that it responds to. */
+export function rpcErrorIn(text: string): (RpcErrorObject & { readonly id: RequestId | undefined }) | undefined {
   const [message] = parseMessages(text) ?? [];
-  return message === undefined || "method" in message ? undefined : message.error;
+  if (message === undefined || "method" in message || message.error === undefined) return undefined;
+  return { ...message.error, id: message.id ?? undefined };
 }
 
 /** Quotes text of the server: redacted, on one line and truncated. */

@@ -69,26 +69,61 @@ describe("the stream of unsolicited messages", () => {
     }
   });
 
-  test("continues the session without a stream if the server rejects it with 404 from the start", async () => {
-    const started = await startTransport(
-      serveWell(({ method }, response) => method === "GET" && response.writeHead(404).end()),
-    );
-    await started.send("initialize");
-    await started.notify("notifications/initialized");
-    await vi.waitFor(() => expect(started.published.words()).toContain("offers no event stream"), waiting);
-    await started.send("tools/list");
-    expect([started.transport.failure, started.errors]).toEqual([undefined, []]);
-  });
+  test.each([
+    ["404", 404, ""],
+    [
+      "400 and a JSON-RPC error",
+      400,
+      JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32_000, message: "no" } }),
+    ],
+  ])(
+    "continues the session without a stream if the server rejects it with %s from the start",
+    async (_, status, body) => {
+      const started = await startTransport(
+        serveWell(({ method }, response) => method === "GET" && response.writeHead(status).end(body)),
+      );
+      await started.send("initialize");
+      await started.notify("notifications/initialized");
+      await vi.waitFor(() => expect(started.published.words()).toContain("offers no event stream"), waiting);
+      await started.send("tools/list");
+      expect([started.transport.failure, started.errors]).toEqual([undefined, []]);
+    },
+  );
+
+  test.each([404, 400])(
+    "[TS-D-HTTP-4] opens the stream again if it is rejected with %i, but a ping is not",
+    async (status) => {
+      const clock = createFakeClock();
+      let streams = 0;
+      const started = await startTransport(
+        serveWell(({ method }, response) => {
+          if (method !== "GET") return;
+          streams += 1;
+          if (streams !== 2) respondEvents(response).end(streams === 3 ? greet : "");
+          else
+            response.writeHead(status).end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32_000, message: "no" } }));
+        }),
+        { clock },
+      );
+      await started.send("initialize");
+      await started.notify("notifications/initialized");
+      await vi.waitFor(() => {
+        clock.advance(10_000);
+        expect(streams).toBeGreaterThan(2);
+      }, waiting);
+      await started.send("tools/list");
+      expect([started.transport.failure, started.errors]).toEqual([undefined, []]);
+    },
+  );
 
   test("[TS-D-HTTP-4] ends the transport without a DELETE if the stream is gone because the session is", async () => {
     const clock = createFakeClock();
     let hasOpened = false;
     const started = await startTransport(
-      serveWell(({ method }, response) => {
-        if (method !== "GET") return;
-        if (hasOpened) response.writeHead(404).end();
-        else respondEvents(response).end();
-        hasOpened = true;
+      serveWell(({ method, message }, response) => {
+        if (method === "GET" && !hasOpened) respondEvents(response).end();
+        else if (method === "GET" || message.method === "ping") response.writeHead(404).end();
+        hasOpened ||= method === "GET";
       }),
       { clock },
     );

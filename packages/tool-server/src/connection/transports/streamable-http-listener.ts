@@ -3,6 +3,7 @@ import { sleep } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { readUnexpected, statusFailure } from "./streamable-http-failures.js";
+import { lossOf } from "./streamable-http-lost-session.js";
 import {
   isTemporary,
   readEvents,
@@ -55,7 +56,7 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
       } else {
         failures += 1;
         if (failure.code === "SESSION_LOST") return onLost(failure);
-        if (!isTemporary(failure)) return onFailure(failure);
+        if (!isTemporary(failure) && !(state.hasOpened && failure.code === "SERVER_FAILED")) return onFailure(failure);
         if (failures >= maxFailures && failure.code !== "SERVER_FAILED") return onLost(failure);
         if (failures === maxFailures) {
           onFailure(failure);
@@ -91,14 +92,15 @@ async function readStream(
     throw error;
   }
   const { status, socketInfo } = response;
-  // Many servers route only POST and return 404 instead of 405. That does not mean that a new session is lost: if it is, the
-  // next POST reports it.
-  if (status === 405 || status === 501 || (status === 404 && (session.id === undefined || !state.hasOpened))) {
+  // Many servers route only POST and return 404 or 400 instead of 405. That does not mean that a new session is lost: if it is,
+  // the next POST reports it.
+  if (status === 405 || status === 501 || ((status === 404 || status === 400) && !state.hasOpened)) {
     response.discard();
     return "none";
   }
   if (status !== 200 || mediaTypeOf(response) !== eventStream) {
-    return statusFailure(session, await readUnexpected(response, context.clock), "GET");
+    const unexpected = await readUnexpected(response, context.clock);
+    return (await lossOf(session, unexpected, "GET")) ?? statusFailure(context, unexpected, "GET");
   }
   state.hasOpened = true;
   onOpened();

@@ -107,7 +107,7 @@ async function tryToResume(
   try {
     const response = await requestEvents(session, lastEventId, signal);
     if (response.status === 200 && mediaTypeOf(response) === eventStream) return response;
-    return statusFailure(session, await readUnexpected(response, session.context.clock), "GET");
+    return statusFailure(session.context, await readUnexpected(response, session.context.clock), "GET");
   } catch (error) {
     signal.throwIfAborted();
     if (!ToolServerError.is(error)) throw error;

@@ -15,6 +15,7 @@ import { awaitHeaders, retryRefused } from "./refusal.js";
 import { createReplyQueue } from "./reply-queue.js";
 import { notAToolServer, readUnexpected, statusFailure } from "./streamable-http-failures.js";
 import { listenToServer } from "./streamable-http-listener.js";
+import { lossOf } from "./streamable-http-lost-session.js";
 import { type OpenRequest, readEventResponse, readJsonResponse } from "./streamable-http-response.js";
 import { resumeEvents, streamBackOff } from "./streamable-http-resumption.js";
 import {
@@ -101,8 +102,16 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   /** Handles a response with a status other than 2xx. An error response of the protocol is delivered. */
   const handleUnexpected = async (message: RpcMessage, response: HttpResponse): Promise<void> => {
     const unexpected = await readUnexpected(response, clock);
-    const [received] = isModernRequest(message) ? (parseMessages(unexpected.text) ?? []) : [];
+    const loss = await lossOf(session, unexpected, "POST");
+    if (loss !== undefined) {
+      report(info, "warning", loss.message);
+      throw loss;
+    }
+    const [received] = parseMessages(unexpected.text) ?? [];
+    // A failed handshake of the older era, and a failure of the server, are described with the status.
+    const isMessage = isModernRequest(message) || (response.status < 500 && !isHandshake(message));
     if (
+      isMessage &&
       received !== undefined &&
       "error" in received &&
       received.id !== undefined &&
@@ -111,8 +120,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       session.receive(received, response.socketInfo);
       return;
     }
-    const failure = statusFailure(session, unexpected, "POST");
-    if (failure.code === "SESSION_LOST") report(info, "warning", failure.message);
+    const failure = statusFailure(context, unexpected, "POST");
     const { status } = response;
     const isProbe = "method" in message && message.method === "server/discover";
     if (!isProbe || status >= 500) throw failure;
@@ -282,6 +290,10 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     },
   };
   return transport;
+}
+
+function isHandshake(message: RpcMessage): boolean {
+  return "method" in message && message.method === "initialize";
 }
 
 function openRequest(id: RequestId, post: Post, options: ToolSendOptions | undefined): OpenRequest {

@@ -98,8 +98,11 @@ export function connectionBroken({ server, secrets }: TransportContext, error: u
 }
 
 /** Creates SESSION_LOST for a server, the subject of the message, that responds with this status. */
-export function sessionLost(subject: string, status: number): ToolServerError {
-  const parts = { problem: `${subject} no longer knows the session (HTTP ${status}).`, advice: "Connect again." };
+export function sessionLost(subject: string, status: number, said = ""): ToolServerError {
+  const parts = {
+    problem: `${subject} no longer knows the session (HTTP ${status}).${said}`,
+    advice: "Connect again.",
+  };
   return new ToolServerError("SESSION_LOST", parts, { details: { status, wasSent: false } });
 }
 

@@ -1,0 +1,62 @@
+import type { ToolServerError } from "../../errors.js";
+import { rpcCodes } from "../rpc/json-rpc.js";
+import { readUnexpected, rpcErrorIn, sessionLostBy, type UnexpectedResponse } from "./streamable-http-failures.js";
+import { type HttpSession, messageHeaders } from "./streamable-http-session.js";
+
+/** The JSON-RPC codes with which the SDK's servers and its published examples reject a session with status 400. */
+const sessionCodes: ReadonlySet<number> = new Set([rpcCodes.failed, rpcCodes.sessionNotFound]);
+
+/**
+ * SESSION_LOST if a response means that the server no longer knows the session, which is recorded in the session. The specification
+ * requires 404 for that; servers made from the SDK's examples, such as server-everything, return 400. Others use both for an
+ * invalid argument, and for a stream that they do not offer, so a ping in the same session decides unless a POST got 404 without a
+ * JSON-RPC error.
+ */
+export async function lossOf(
+  session: HttpSession,
+  response: UnexpectedResponse,
+  method: "GET" | "POST",
+): Promise<ToolServerError | undefined> {
+  if (session.id === undefined) return undefined;
+  const known = isLoss(response);
+  const isCertain = known === false || (known === true && method === "POST");
+  if (isCertain ? !known : !(await isPingRejected(session))) return undefined;
+  session.isForgotten = true;
+  return sessionLostBy(session.context, response);
+}
+
+/** Whether a response means that the session is lost; undefined if that is not certain. */
+function isLoss({ status, text }: UnexpectedResponse): boolean | undefined {
+  const error = rpcErrorIn(text);
+  if (status === 404 || status === 410) {
+    return error === undefined || (error.code === rpcCodes.sessionNotFound && error.id === undefined)
+      ? true
+      : undefined;
+  }
+  return status === 400 && error !== undefined && sessionCodes.has(error.code) ? undefined : false;
+}
+
+async function isPingRejected(session: HttpSession): Promise<boolean> {
+  const { url, http, limits, clock, credential } = session.context;
+  const message = { jsonrpc: "2.0", id: "wirescope-session-check", method: "ping" } as const;
+  const limit = new AbortController();
+  const stopTimer = clock.after(limits.connectMs, () => limit.abort());
+  try {
+    const { signal } = limit;
+    const fields = await credential.headers({ method: "POST", url, signal });
+    const headers = messageHeaders(session, fields, message, undefined);
+    const response = await http.send({ method: "POST", url, headers, body: JSON.stringify(message), signal });
+    if (response.status < 300) {
+      response.discard();
+      return false;
+    }
+    const rejected = await readUnexpected(response, clock);
+    // A server without ping read the message, so it knows the session.
+    return isLoss(rejected) !== false && rpcErrorIn(rejected.text)?.code !== rpcCodes.methodNotFound;
+  } catch {
+    // The next message decides.
+    return false;
+  } finally {
+    stopTimer();
+  }
+}
