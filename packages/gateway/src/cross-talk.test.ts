@@ -100,7 +100,7 @@ test("delivers every response, progress and server request of many concurrent ca
   expect(gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight)).toEqual([0, 0, 0]);
 });
 
-test("delivers messages on the stream of an ended call to no client", async () => {
+test("delivers messages on the stream of an ended call to no client, and none that names no call while no call is in flight", async () => {
   const say = (text: string): string =>
     JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "error", data: text } });
   const question = { jsonrpc: "2.0", id: 7, method: "elicitation/create", params: { message: "late" } };
@@ -118,7 +118,11 @@ test("delivers messages on the stream of an ended call to no client", async () =
   });
   const gateway = await startTestGateway({ raw: server.entry });
   const received: string[] = [];
+  let changes = 0;
   const other = await connect(gateway, "legacy", { capabilities: { elicitation: {} } }, (client) => {
+    client.setNotificationHandler("notifications/tools/list_changed", () => {
+      changes += 1;
+    });
     client.setNotificationHandler("notifications/message", ({ params }) => void received.push(String(params.data)));
     client.setRequestHandler("elicitation/create", async ({ params }) => {
       received.push(params.message);
@@ -126,6 +130,10 @@ test("delivers messages on the stream of an ended call to no client", async () =
     });
   });
   await expect.poll(server.listening, pollOptions).toBe(1);
+  // No client has a call in flight.
+  server.say(say("for nobody"));
+  server.say('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}');
+  await expect.poll(() => changes, pollOptions).toBe(1);
   // The other client has a call in flight, so the request could be sent to it by mistake.
   const held = other.callTool({ name: "raw__echo", arguments: { isHeld: true } });
   await expect.poll(() => late, pollOptions).toBeDefined();
@@ -134,9 +142,60 @@ test("delivers messages on the stream of an ended call to no client", async () =
   await expect
     .poll(() => server.seen.some(({ id, method }) => id === 7 && method === undefined), pollOptions)
     .toBe(true);
-  server.say(say("for all"));
-  await expect.poll(() => received, pollOptions).toContain("for all");
+  server.say(say("for the only one"));
+  await expect.poll(() => received, pollOptions).toContain("for the only one");
   late?.();
   await held;
-  expect(received).toEqual(["for all"]);
+  expect(received).toEqual(["for the only one"]);
 });
+
+/** A stdio server that reports to nobody in particular what it is called with: a log message and an unknown notification. */
+const logging = `
+const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+const results = {
+  initialize: { protocolVersion: "2025-11-25", capabilities: { tools: {}, logging: {} }, serverInfo: { name: "s", version: "1" } },
+  "tools/list": { tools: [{ name: "work", inputSchema: { type: "object" } }] },
+};
+const held = [];
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (method !== "tools/call") {
+    if (id !== undefined) send(results[method] ? { id, result: results[method] } : { id, error: { code: -32601, message: "no" } });
+    return;
+  }
+  const { mark, count } = params.arguments;
+  held.push(id);
+  if (held.length < count) return;
+  send({ method: "notifications/message", params: { level: "error", data: mark } });
+  send({ method: "notifications/example/step", params: { mark } });
+  for (const done of held.splice(0)) send({ id: done, result: { content: [] } });
+});`;
+
+test.each(["legacy", "modern"] as const)(
+  "delivers a log message or notification that names no call to no %s client if several have calls in flight",
+  async (mode) => {
+    const gateway = await startTestGateway({ one: { command: process.execPath, args: ["-e", logging] } });
+    const listen = async () => {
+      const received: unknown[] = [];
+      const client = await connect(gateway, mode, {}, (prepared) => {
+        prepared.setNotificationHandler("notifications/message", ({ params }) => void received.push(params.data));
+        prepared.setNotificationHandler(
+          "notifications/example/step",
+          { params: z.object({ mark: z.string() }) },
+          ({ mark }) => {
+            received.push(`step ${mark}`);
+          },
+        );
+      });
+      const _meta = { "io.modelcontextprotocol/logLevel": "info" };
+      const work = (mark: string, count: number) =>
+        client.callTool({ name: "one__work", arguments: { mark, count }, ...(mode === "modern" ? { _meta } : {}) });
+      return { received, work };
+    };
+    const [one, two] = [await listen(), await listen()];
+    await Promise.all([one.work("secret of one", 2), two.work("secret of two", 2)]);
+    expect([one.received, two.received]).toEqual([[], []]);
+    await one.work("alone", 1);
+    expect([one.received, two.received]).toEqual([["alone", "step alone"], []]);
+  },
+);

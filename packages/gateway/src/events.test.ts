@@ -68,15 +68,15 @@ test("reports an error that a handler throws as a defect, redacted, and still ca
     },
     redact: (text) => text.replaceAll("s3cret", "[redacted]"),
   });
-  const levels: string[] = [];
+  const ids: string[] = [];
   events.subscribe({
-    "server-log"() {
+    "task-updated"() {
       throw new Error("unwritable s3cret");
     },
   });
-  events.subscribe({ "server-log": ({ level }) => void levels.push(level) });
-  events.emit({ kind: "server-log", level: "info", params: {} });
-  expect(levels).toEqual(["info"]);
+  events.subscribe({ "task-updated": ({ id }) => void ids.push(id) });
+  events.emit({ kind: "task-updated", id: "one", params: {} });
+  expect(ids).toEqual(["one"]);
   expect(log).toEqual([{ kind: "defect", reason: expect.stringContaining("unwritable [redacted]") }]);
 });
 
@@ -87,8 +87,8 @@ test("passes only log events to onEvent, and stops calling a handler that has un
   const reloaded = { kind: "reloaded", added: [], removed: [], changed: [] } as const;
   events.emit(reloaded);
   unsubscribe();
-  events.emit({ kind: "server-log", level: "info", params: {} });
+  events.emit({ kind: "task-updated", id: "one", params: {} });
   events.emit(reloaded);
   expect(kinds).toEqual(["reloaded", "handled", "reloaded"]);
-  expect([events.hasSubscribers("call"), events.hasSubscribers("server-log")]).toEqual([true, false]);
+  expect([events.hasSubscribers("call"), events.hasSubscribers("task-updated")]).toEqual([true, false]);
 });

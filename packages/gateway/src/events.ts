@@ -1,5 +1,5 @@
 import { ToolServerError } from "@wirescope/tool-server";
-import { type LogLevel, type RequestId, RpcError, type RpcObject, redactStart } from "@wirescope/tool-server/internal";
+import { type RequestId, RpcError, type RpcObject, redactStart } from "@wirescope/tool-server/internal";
 
 /** The client that made a call or has a session. */
 export interface CallerFacts {
@@ -62,18 +62,16 @@ export type InternalEvent =
   | { readonly kind: "list-changed"; readonly list: ChangingList }
   /** `uri` is the resource as its server knows it. */
   | { readonly kind: "resource-updated"; readonly server: string; readonly uri: string }
-  /** A log message from a server that relates to no call. */
-  | { readonly kind: "server-log"; readonly level: LogLevel; readonly params: RpcObject }
   /** Without a server, it is a sign-in of the gateway itself. */
   | { readonly kind: "elicitation-completed"; readonly server: string | undefined; readonly elicitationId: string }
   /** The state of a task for the legacy session that used it last, with the id that the client uses. */
   | { readonly kind: "task-status"; readonly session: string; readonly params: RpcObject }
   /** The state of a task of a modern server, for the modern clients that subscribe to it. `id` is the one that clients use. */
   | { readonly kind: "task-updated"; readonly id: string; readonly params: RpcObject }
-  /** An extension notification, for one legacy session or for all whose clients declare extensions. */
+  /** An extension notification about a task of a legacy session. */
   | {
       readonly kind: "extension-notification";
-      readonly session: string | undefined;
+      readonly session: string;
       readonly method: string;
       readonly params: RpcObject;
     }

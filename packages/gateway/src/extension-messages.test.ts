@@ -79,23 +79,6 @@ describe("unknown extension notifications from servers [TS-D-EXT-10]", () => {
       expect(second.received).toEqual([1, 2].map((step) => ({ mark: "b", step })));
     },
   );
-
-  test("a notification that relates to no call reaches all legacy clients that declare extensions", async () => {
-    const made: McpServer[] = [];
-    const url = await serveLegacy(makeNotes([], made));
-    const gateway = await startTestGateway({ one: { type: "http", url } });
-    await isReady(gateway);
-    const listening = [await connectListening(gateway, "legacy"), await connectListening(gateway, "legacy")];
-    const plain = await connectListening(gateway, "legacy", {});
-    const _meta = { "example.com/kept": 1, "io.modelcontextprotocol/subscriptionId": "x" };
-    const notification = { method: "notifications/example/changed", params: { at: 1, _meta } };
-    await made.at(-1)?.server.notification(notification as never);
-    for (const { received } of listening)
-      await expect.poll(() => received, pollOptions).toEqual([{ at: 1, _meta: { "example.com/kept": 1 } }]);
-    // What follows arrives after it.
-    await plain.client.callTool({ name: "one__work", arguments: { mark: "c" } });
-    expect(plain.received).not.toContainEqual(expect.objectContaining({ at: 1 }));
-  });
 });
 
 /** A stdio server that sends a notification when it has two calls, which it then ends, and for each call that is marked as single. */

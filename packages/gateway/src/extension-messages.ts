@@ -36,9 +36,6 @@ const coreRequests: ReadonlySet<string> = new Set([
   "tools",
 ]);
 
-/** The maximum length of a notification that is sent to all clients, in characters. */
-export const maxBroadcastLength = 65_536;
-
 /** Keys in `_meta` that are addressed to the gateway, by a client or a server. */
 export const gatewayMetaKeys: ReadonlySet<string> = new Set([
   "progressToken",

@@ -200,7 +200,7 @@ test("truncates long instructions from a server", async () => {
   expect(client.getInstructions()).toContain("## talker");
 });
 
-test("limits and reports the log messages of a server that logs endlessly; all messages about a call reach its client", async () => {
+test("sends all log messages about a call to its client, and those of a server that logs endlessly to nobody else", async () => {
   const log = (data: string): string =>
     JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "error", data } });
   const talker = await serveRaw({
@@ -217,14 +217,6 @@ test("limits and reports the log messages of a server that logs endlessly; all m
   );
   await expect.poll(talker.listening, pollOptions).toBe(1);
   for (let times = 0; times < 1500; times += 1) talker.say(log("again"));
-  await expect
-    .poll(() => {
-      talker.say(log("last"));
-      return received;
-    }, pollOptions)
-    .toContain("last");
-  expect(received.filter((text) => text === "again").length).toBeLessThan(1200);
-  expect(received.some((text) => text.includes("log messages from this server"))).toBe(true);
   await client.callTool({ name: "talker__echo", arguments: {} });
   expect(received.filter((text) => text === "own")).toHaveLength(500);
 });
@@ -309,17 +301,19 @@ test("lets only the server that sent a URL elicitation report its completion", a
   const [bank, evil] = [await serveRaw({ "tools/call": sayingFirst(() => question) }), await serveRaw()];
   const gateway = await startTestGateway({ bank: bank.entry, evil: evil.entry });
   const completed: unknown[] = [];
-  const logged: unknown[] = [];
+  let changes = 0;
   const client = await connect(gateway, "legacy", { capabilities: { elicitation: { url: {} } } }, (prepared) => {
     prepared.setRequestHandler("elicitation/create", async () => ({ action: "accept" }));
     prepared.setNotificationHandler("notifications/elicitation/complete", ({ params }) => void completed.push(params));
-    prepared.setNotificationHandler("notifications/message", ({ params }) => void logged.push(params.data));
+    prepared.setNotificationHandler("notifications/tools/list_changed", () => {
+      changes += 1;
+    });
   });
   await client.callTool({ name: "bank__echo", arguments: {} });
   await expect.poll(() => [bank.listening(), evil.listening()], pollOptions).toEqual([1, 1]);
   evil.say(completion);
-  evil.say('{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"after"}}');
-  await expect.poll(() => logged, pollOptions).toContain("after");
+  evil.say('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}');
+  await expect.poll(() => changes, pollOptions).toBe(1);
   expect(completed).toEqual([]);
   bank.say(completion);
   await expect.poll(() => completed, pollOptions).toEqual([{ elicitationId: "payment-1" }]);

@@ -156,7 +156,7 @@ describe("a malformed item", () => {
     ]);
   });
 
-  test("is reported once until the list is complete, and no longer after that", async () => {
+  test("reports an omission once until the list is complete, and no longer after that", async () => {
     let tools: readonly object[] = [{ name: "bad", inputSchema: { type: "array" } }, goodTool];
     const server = await serveRaw({ "tools/list": () => JSON.stringify({ tools }) });
     const gateway = await startTestGateway({ server: server.entry });

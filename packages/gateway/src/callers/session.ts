@@ -1,7 +1,6 @@
 import {
   cancelledIdOf,
   type Implementation,
-  isLevelAtLeast,
   isObject,
   type LogLevel,
   type Mutable,
@@ -17,7 +16,7 @@ import type { CallSession, ClientAccount, ClientCall, RequestHeaders, WatchedRes
 import type { Dispatch } from "../dispatch/dispatch.js";
 import type { MergedServer } from "../dispatch/merged-server.js";
 import type { EventHandlers } from "../events.js";
-import { hasExtensions, isExtensionNotification } from "../extension-messages.js";
+import { isExtensionNotification } from "../extension-messages.js";
 import type { MessageWriter } from "./message-writer.js";
 import { createOutgoingRequests } from "./outgoing-requests.js";
 import { type CallHost, SessionCall } from "./session-call.js";
@@ -196,15 +195,11 @@ export function createSession(init: SessionInit): Session {
             notify("notifications/resources/updated", { uri });
         }
       },
-      "server-log"({ level, params }) {
-        const { logLevel } = session;
-        if (logLevel === undefined || isLevelAtLeast(level, logLevel)) notify("notifications/message", params);
-      },
       "task-status"({ session: owner, params }) {
         if (owner === id) notify("notifications/tasks/status", params);
       },
       "extension-notification"({ session: owner, method, params }) {
-        if (owner === undefined ? hasExtensions(capabilities) : owner === id) notify(method, params);
+        if (owner === id) notify(method, params);
       },
       "elicitation-completed"({ server, elicitationId }) {
         if (elicitations.complete(elicitationId, server))

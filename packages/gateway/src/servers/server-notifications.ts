@@ -1,23 +1,13 @@
-import type { Clock, MessageOrigin } from "@wirescope/tool-server";
-import {
-  isLevelAtLeast,
-  isLogLevel,
-  jsonLengthOf,
-  type LogLevel,
-  metaOf,
-  type RpcObject,
-} from "@wirescope/tool-server/internal";
+import type { MessageOrigin } from "@wirescope/tool-server";
+import { isLevelAtLeast, isLogLevel, metaOf, type RpcObject } from "@wirescope/tool-server/internal";
 import { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
-import { extensionParams, isExtensionNotification, maxBroadcastLength } from "../extension-messages.js";
-import { createRates } from "../limits.js";
+import { extensionParams, isExtensionNotification } from "../extension-messages.js";
 import { legacyTask, relatedTaskKey, relatedTaskOf } from "../task-states.js";
 import type { CallsInFlight } from "./server-calls.js";
 import type { ListKind } from "./server-lists.js";
+import { newestOfOneClient } from "./server-requests.js";
 import type { TaskTable } from "./task-table.js";
-
-/** Log messages and extension notifications per second that relate to no call, as an average: each is sent to every client. */
-const maxLogRate = 200;
 
 const changedLists: Readonly<Record<string, readonly ListKind[]>> = {
   "notifications/tools/list_changed": ["tools"],
@@ -29,47 +19,33 @@ export interface ServerNotificationsOptions {
   readonly server: string;
   readonly events: Pick<GatewayEvents, "emit">;
   readonly calls: CallsInFlight;
-  /** Whether a server message that relates to a call arrives on that call's stream. */
-  readonly hasStreamPerCall: () => boolean;
   readonly onListChanged: (kind: ListKind) => void;
   /** The tasks of all servers. */
   readonly tasks: Pick<TaskTable, "named" | "update">;
-  readonly clock: Clock;
 }
 
 export function createServerNotifications(
   options: ServerNotificationsOptions,
 ): (method: string, params: RpcObject, origin: Pick<MessageOrigin, "call">) => void {
-  const { server, events, calls, hasStreamPerCall, onListChanged, tasks, clock } = options;
-  const rates = createRates(maxLogRate, () => clock.now());
-  let dropped = 0;
+  const { server, events, calls, onListChanged, tasks } = options;
 
-  const broadcast = (level: LogLevel, params: RpcObject): void => {
-    if (!rates.take("")) {
-      dropped += 1;
-      return;
-    }
-    if (dropped > 0) {
-      const data = `Dropped ${dropped} log messages from this server: it exceeds the limit of ${maxLogRate} per second.`;
-      events.emit({ kind: "server-log", level: "warning", params: { level: "warning", logger: server, data } });
-      dropped = 0;
-    }
-    events.emit({ kind: "server-log", level, params });
+  /**
+   * The call whose client receives a message; undefined if the message must not reach any: its call has ended, or it may belong to the
+   * calls of several clients.
+   */
+  const recipientOf = (call: MessageOrigin["call"]): ClientCall | undefined => {
+    if (call === undefined) return newestOfOneClient([...calls]);
+    return call instanceof ClientCall && calls.has(call) ? call : undefined;
   };
 
   const log = (params: RpcObject, origin: Pick<MessageOrigin, "call">): void => {
     const { level, logger } = params;
     if (!isLogLevel(level)) return;
+    const call = recipientOf(origin.call);
+    const minLevel = call?.logLevel ?? (call?.era === "legacy" ? "debug" : undefined);
+    if (minLevel === undefined || !isLevelAtLeast(level, minLevel)) return;
     const named = { ...params, logger: typeof logger === "string" && logger !== "" ? `${server}/${logger}` : server };
-    const { call } = origin;
-    if (call === undefined) {
-      broadcast(level, named);
-      return;
-    }
-    // A message about a call that has ended belongs to no client, and must not be broadcast.
-    if (!(call instanceof ClientCall) || !calls.has(call)) return;
-    const minLevel = call.logLevel ?? (call.era === "legacy" ? "debug" : undefined);
-    if (minLevel !== undefined && isLevelAtLeast(level, minLevel)) call.notify("notifications/message", named);
+    call?.notify("notifications/message", named);
   };
 
   /** Only the client that owns the task is notified. */
@@ -89,28 +65,17 @@ export function createServerNotifications(
     if (session !== undefined) events.emit({ kind: "task-status", session, params: legacyTask(params, id) });
   };
 
-  /** Forwards an extension notification to the client that it concerns, or to all clients if it relates to no call. */
+  /** Forwards an extension notification to the client that it concerns. */
   const forwardExtension = (method: string, params: RpcObject, { call }: Pick<MessageOrigin, "call">): void => {
     const own = extensionParams(params);
-    if (call !== undefined) {
-      if (call instanceof ClientCall && calls.has(call)) call.notify(method, own);
+    const taskId = call === undefined ? relatedTaskOf(params) : undefined;
+    if (taskId === undefined) {
+      recipientOf(call)?.notify(method, own);
       return;
     }
-    const taskId = relatedTaskOf(params);
-    if (taskId !== undefined) {
-      const { session, id } = tasks.named(server, taskId) ?? {};
-      const related = { ...own, _meta: { ...metaOf(own), [relatedTaskKey]: { taskId: id } } };
-      if (session !== undefined) events.emit({ kind: "extension-notification", session, method, params: related });
-      return;
-    }
-    if (calls.size > 0 && !hasStreamPerCall()) {
-      // It may be about any of the calls in flight, so it is sent only if they all belong to one client.
-      const [first, ...others] = calls;
-      if (others.every(({ account }) => account === first?.account)) first?.notify(method, own);
-      return;
-    }
-    if ((jsonLengthOf(own) ?? Number.POSITIVE_INFINITY) > maxBroadcastLength || !rates.take("extensions")) return;
-    events.emit({ kind: "extension-notification", session: undefined, method, params: own });
+    const { session, id } = tasks.named(server, taskId) ?? {};
+    const related = { ...own, _meta: { ...metaOf(own), [relatedTaskKey]: { taskId: id } } };
+    if (session !== undefined) events.emit({ kind: "extension-notification", session, method, params: related });
   };
 
   return (method, params, origin) => {

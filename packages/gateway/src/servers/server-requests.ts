@@ -92,8 +92,7 @@ function callsOf(
   const [candidate] = candidates;
   if (candidate !== undefined && candidates.length === 1 && only === undefined)
     candidate.missingCapabilities = requiredCapabilities(method, params);
-  if (only !== undefined && capable.length === 1) return capable;
-  if (only?.session !== undefined && capable.every(({ session }) => session === only.session)) return capable;
+  if (newestOfOneClient(capable) !== undefined) return capable;
   const subject = `${method} of server ${JSON.stringify(server)}`;
   throw only === undefined
     ? new RpcError(
@@ -105,6 +104,16 @@ function callsOf(
         `${subject} cannot be forwarded: ${capable.length} calls are in flight, and on this connection nothing identifies ` +
           "the one that it belongs to. Call again when no other call is in flight, or connect the server by HTTP.",
       );
+}
+
+/**
+ * The newest of these calls if all belong to one client: calls of one session, or a single call. Modern clients may share an account.
+ */
+export function newestOfOneClient(calls: readonly ClientCall[]): ClientCall | undefined {
+  const [first] = calls;
+  const isOne =
+    calls.length === 1 || (first?.session !== undefined && calls.every(({ session }) => session === first.session));
+  return isOne ? calls.at(-1) : undefined;
 }
 
 /** Whether a call waits for the result of a task: meanwhile a legacy server may send requests about the task. */

@@ -166,10 +166,8 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     server: name,
     events,
     calls: calls.all,
-    hasStreamPerCall: () => connection.current?.info.kind === "http",
     onListChanged: lists.refresh,
     tasks: options.tasks,
-    clock,
   });
   const subscriptions = options.subscriptions ?? createServerSubscriptions(clock);
   const currentConnection = (): Connection | undefined => connection.current;
