@@ -7,6 +7,7 @@ import { z } from "zod";
 import {
   connect,
   connectOld,
+  type Mode,
   pollOptions,
   post,
   slowLists,
@@ -217,6 +218,66 @@ describe("a connection that all calls share", () => {
     await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, pollOptions).toBe(1);
     quick = client.callTool({ name: "all__quick", arguments: {} });
     expect(textOf(await late)).toBe('{"action":"accept","content":{"name":"Ada"}}');
+  });
+
+  test.each([
+    ["legacy", "legacy"],
+    ["legacy", "modern"],
+    ["modern", "legacy"],
+    ["modern", "modern"],
+  ] as const)("asks a %s and a %s client at the same time, each for its own call", async (one, other) => {
+    const gateway = await start();
+    const replies: (() => void)[] = [];
+    const open = (mode: Mode, name: string) =>
+      connect(gateway, mode, eliciting, (client) =>
+        client.setRequestHandler("elicitation/create", async () => {
+          await new Promise<void>((resolve) => replies.push(resolve));
+          return { action: "accept", content: { name } };
+        }),
+      );
+    const [first, second] = [await open(one, "first"), await open(other, "second")];
+    const calls = [first.callTool(ask)];
+    await expect.poll(() => replies.length, pollOptions).toBe(1);
+    calls.push(second.callTool(ask));
+    await expect.poll(() => replies.length, pollOptions).toBe(2);
+    for (const reply of replies) reply();
+    expect((await Promise.all(calls)).map(textOf)).toEqual([
+      '{"action":"accept","content":{"name":"first"}}',
+      '{"action":"accept","content":{"name":"second"}}',
+    ]);
+  });
+
+  test.each(["legacy", "modern"] as const)(
+    "asks a client although a %s client was asked before and never responds",
+    async (mode) => {
+      const gateway = await start();
+      let isAsked = false;
+      const silent = await connect(gateway, mode, eliciting, (client) =>
+        client.setRequestHandler("elicitation/create", () => {
+          isAsked = true;
+          return new Promise(() => {});
+        }),
+      );
+      void silent.callTool(ask).catch(() => {});
+      await expect.poll(() => isAsked, pollOptions).toBe(true);
+      const client = await connect(gateway, "modern", eliciting, decline);
+      expect(textOf(await client.callTool(ask))).toBe('{"action":"decline"}');
+    },
+  );
+
+  test("ends a request when all streams of its legacy client are closed", async () => {
+    const gateway = await start();
+    let isAsked = false;
+    const client = await connect(gateway, "legacy", eliciting, (self) =>
+      self.setRequestHandler("elicitation/create", () => {
+        isAsked = true;
+        return new Promise(() => {});
+      }),
+    );
+    void client.callTool(ask).catch(() => {});
+    await expect.poll(() => isAsked, pollOptions).toBe(true);
+    await client.close();
+    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, pollOptions).toBe(0);
   });
 
   test("rejects a request that could belong to two calls, and gives the reason", async () => {

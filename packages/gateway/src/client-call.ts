@@ -68,6 +68,8 @@ export abstract class ClientCall extends Call {
   isKnown = false;
   /** The capabilities that a legacy server needed during the call and the client does not have; undefined if none. */
   missingCapabilities: RpcObject | undefined = undefined;
+  /** Requests from its server, on a connection that all calls share, to which the client has not responded. */
+  openQuestions = 0;
   /** The trace context of the client, for the server. */
   traceFields: TraceFields | undefined = undefined;
 

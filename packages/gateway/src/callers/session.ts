@@ -70,6 +70,9 @@ const maxWatched = 1000;
 /** The maximum length of the `initialize` parameters, in characters: they are kept for the lifetime of the session. */
 const maxInitLength = 16_384;
 
+/** How often an open request to a client is checked: it ends when all streams of the client are closed. */
+const goneCheckMs = 500;
+
 interface Watched {
   readonly resource: WatchedResource;
   /** Ends the subscription on the server, if the server did not refuse it. */
@@ -96,8 +99,13 @@ export function createSession(init: SessionInit): Session {
     const elicitation = typeof elicitationId === "string" ? elicitationId : undefined;
     if (elicitation !== undefined) elicitations.add(elicitation, call.route?.server ?? "");
     let isAccepted = false;
+    const gone = new AbortController();
+    const timer = setInterval(() => {
+      if (session.isIdle()) gone.abort();
+    }, goneCheckMs);
     try {
-      const reply = await outgoing.send(method, params, during, signal, (message) => {
+      const either = signal === undefined ? gone.signal : AbortSignal.any([signal, gone.signal]);
+      const reply = await outgoing.send(method, params, during, either, (message) => {
         const open = reach(call.writer);
         if (open === undefined) throw new RpcError(rpcCodes.failed, "The client that made the call has disconnected.");
         open.send(message);
@@ -105,6 +113,7 @@ export function createSession(init: SessionInit): Session {
       isAccepted = reply.action === "accept";
       return reply;
     } finally {
+      clearInterval(timer);
       if (elicitation !== undefined && !isAccepted) elicitations.remove(elicitation);
     }
   };

@@ -30,7 +30,8 @@ const forwardedMethods: ReadonlySet<string> = new Set(["elicitation/create", "sa
 /**
  * Forwards a request from a server to the client whose call it belongs to. Over HTTP that is the call on whose stream it was sent.
  * On a shared connection it is the only client with calls in flight that supports the request; a modern client receives it in the
- * result of its call, so it must have only one. Rejects with an RpcError for the server if there is no such client.
+ * result of its call, so it must have only one. A call whose client is being asked already is left out, because a tool nearly always
+ * asks one question at a time. Rejects with an RpcError for the server if there is no such client.
  */
 export async function forwardServerRequest(
   server: string,
@@ -54,10 +55,12 @@ export async function forwardServerRequest(
     each.addEventListener("abort", onEnd);
   }
   onEnd();
+  call.openQuestions += 1;
   try {
     const own = params && (isExtensionRequest(method) ? extensionParams(params) : clientParams(params, call));
     return await call.ask(method, own, origin.signal, all);
   } finally {
+    call.openQuestions -= 1;
     for (const each of possible) {
       each.openRequests -= 1;
       each.activeAt = performance.now();
@@ -87,7 +90,9 @@ function callsOf(
   }
   const taskId = relatedTaskOf(params);
   const candidates = taskId === undefined ? [...calls] : [...calls].filter((call) => isAboutTask(call, taskId));
-  const capable = candidates.filter(isCapable);
+  const able = candidates.filter(isCapable);
+  const unasked = able.filter(({ openQuestions }) => openQuestions === 0);
+  const capable = unasked.length > 0 ? unasked : able;
   const [only] = capable;
   const [candidate] = candidates;
   if (candidate !== undefined && candidates.length === 1 && only === undefined)
