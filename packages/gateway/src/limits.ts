@@ -37,6 +37,8 @@ export interface GatewayLimits {
   readonly parkedCalls: number;
   /** Subscriptions of modern clients. Default 4096. */
   readonly listeners: number;
+  /** Characters of a description of a tool, prompt, resource or argument; longer ones are truncated. Default 4096. */
+  readonly descriptionLength: number;
   /** Tasks of one client on one server; above it, the one that was used least recently is forgotten. Default 1000. */
   readonly tasks: number;
 }
@@ -56,6 +58,7 @@ const defaults: GatewayLimits = {
   inputMs: 600_000,
   parkedCalls: 1024,
   listeners: 4096,
+  descriptionLength: 4096,
   tasks: 1000,
 };
 

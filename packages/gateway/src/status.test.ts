@@ -26,9 +26,10 @@ test.each(["legacy", "modern"] as const)(
 
     const client = await connect(gateway, era);
     const instructions = client.getInstructions() ?? "";
-    expect(instructions).toMatch(/^- ledger: The server "ledger" refused/m);
-    expect(instructions).toMatch(/^- unset: .*NOT_SET/m);
-    expect(instructions).not.toMatch(/^- echo/m);
+    expect(instructions).toMatch(/^- ledger: unavailable: The server "ledger" refused/m);
+    expect(instructions).toMatch(/^- unset: unavailable: .*NOT_SET/m);
+    expect(instructions).toMatch(/^- echo \(1 tool\)$/m);
+    expect(instructions).toContain("The resource wirescope://status has the current state of each server.");
 
     expect((await client.listResources()).resources).toMatchObject([{ uri: "wirescope://status" }]);
     const { contents } = await client.readResource({ uri: "wirescope://status" });

@@ -43,6 +43,7 @@ export const gatewayLimits: Readonly<Record<keyof GatewayLimits, string>> = {
   inputMs: "milliseconds for a client to respond to a request of a server",
   parkedCalls: "calls at once that wait for a client to return with input",
   listeners: "event streams of clients at once",
+  descriptionLength: "characters of a description of a tool, prompt, resource or argument; longer ones are truncated",
   tasks: "tasks of one client on one server; above it, the one used least recently is forgotten",
 };
 

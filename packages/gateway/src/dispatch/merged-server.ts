@@ -1,4 +1,3 @@
-import { printableText } from "@wirescope/channelz/internal";
 import { ToolServerError } from "@wirescope/tool-server";
 import {
   type Era,
@@ -14,6 +13,7 @@ import type { ClientCall } from "../client-call.js";
 import type { GatewayServer } from "../servers/server.js";
 import { tasksExtension } from "../task-states.js";
 import { declaresExtensions, findMethodRoute, forwardNotification } from "./extension-methods.js";
+import { instructionsOf, instructionsResources, instructionsUri, readInstructions } from "./instructions.js";
 import { mergeExtensions } from "./merge-capabilities.js";
 import { complete, getPrompt, listPrompts } from "./prompts.js";
 import {
@@ -24,7 +24,7 @@ import {
   unsubscribeResource,
 } from "./resources.js";
 import { getSkill, listSkills, readDirectory } from "./skills.js";
-import { readStatus, statusResource, statusUri, unavailableText } from "./status.js";
+import { readStatus, statusResource, statusUri } from "./status.js";
 import type { Tasks } from "./tasks.js";
 import { callTool, listTools } from "./tools.js";
 
@@ -36,7 +36,7 @@ export interface MergedServer {
   capabilities(era: Era): RpcObject;
   /** The tasks of servers, and the clients that they belong to. */
   readonly tasks: Tasks;
-  /** The descriptions and instructions of all connected servers, and which servers are not available. */
+  /** A line for each server, then the descriptions and instructions of the connected ones. */
   instructions(): string;
   /** Whether a method exists in this era, other than those that the endpoint handles itself. */
   has(method: string, era: Era): boolean;
@@ -85,11 +85,13 @@ export function createMergedServer({
     "prompts/list": onePage((call) => listPrompts(servers(), call)),
     "prompts/get": (call) => getPrompt(servers, routes, call),
     "resources/list": onePage(async (call) => ({
-      resources: [...(await routes.list("resources", call)), statusResource],
+      resources: [...(await routes.list("resources", call)), statusResource, ...instructionsResources(servers())],
     })),
     "resources/templates/list": onePage(async (call) => ({ resourceTemplates: await routes.list("templates", call) })),
-    "resources/read": async (call) =>
-      call.params.uri === statusUri ? readStatus(servers()) : readResource(routes, call),
+    "resources/read": async (call) => {
+      if (call.params.uri === statusUri) return readStatus(servers());
+      return call.params.uri === instructionsUri ? readInstructions(servers()) : readResource(routes, call);
+    },
     "resources/directory/read": (call) => readDirectory(routes, call),
     "skills/list": onePage(() => listSkills(servers(), routes)),
     "skills/get": (call) => getSkill(routes, call),
@@ -138,18 +140,7 @@ export function createMergedServer({
       const declared = Object.keys(extensions).length === 0 ? {} : { extensions };
       return { ...capabilities, tasks: legacyTaskCapability, ...declared };
     },
-    instructions() {
-      const parts = servers().flatMap(({ name, describe, entry, redact }) => {
-        const description = describe();
-        // An entry that nobody approved is not connected, and its text must not reach a client.
-        if (description === undefined) return [];
-        const written = entry.description === undefined ? [] : printableText(redact(entry.description));
-        const texts = [written, description.instructions ?? []].flat();
-        return texts.length === 0 ? [] : [[`## ${name}`, ...texts.map(shortened)].join("\n\n")];
-      });
-      const intro = "Tools and prompts of several servers, named server__name.";
-      return [intro, unavailableText(servers()) ?? [], ...parts].flat().join("\n\n");
-    },
+    instructions: () => instructionsOf(servers()),
     has: (method, era) => Object.hasOwn(tables[era], method),
     mayHave: (method, era) => Object.hasOwn(tables[era], method) || mayBeExtension(method),
     handle(call) {
@@ -165,13 +156,6 @@ export function createMergedServer({
 
 /** Core protocol methods that the gateway handles elsewhere. */
 const coreMethods: ReadonlySet<string> = new Set(["initialize", "server/discover", "subscriptions/listen"]);
-
-/** The maximum length of the instructions of one server, in characters: a client receives those of all servers at once. */
-const maxInstructionsLength = 16_384;
-
-function shortened(text: string): string {
-  return text.length > maxInstructionsLength ? `${text.slice(0, maxInstructionsLength)}…` : text;
-}
 
 /** The error for an unknown method; for modern clients over HTTP, with status 404. */
 export function methodNotFound(method: string): RpcError {

@@ -29,34 +29,10 @@ export function readStatus(servers: readonly GatewayServer[]): RpcObject {
   return { contents: [{ uri: statusUri, mimeType: statusMimeType, text }] };
 }
 
-/** The part of the instructions about failed servers; undefined if none failed. */
-export function unavailableText(servers: readonly GatewayServer[]): string | undefined {
-  const lines = servers.flatMap((server) => {
-    if (availabilityOf(server) !== "failing") return [];
-    const { name, failure } = server.status();
-    return [`- ${name}: ${shortened(server.redact(failure?.message ?? ""))}`];
-  });
-  if (lines.length === 0) return undefined;
-  return [
-    "## Currently unavailable",
-    "",
-    `These servers do not work, so their tools are missing. The resource ${statusUri} has the current state.`,
-    "",
-    ...lines,
-  ].join("\n");
-}
-
-function availabilityOf(server: GatewayServer): "connected" | "connecting" | "failing" {
+/** Whether a server can be used. */
+export function availabilityOf(server: GatewayServer): "connected" | "connecting" | "failing" {
   const { state, failure } = server.status();
   // A server that failed is still failing while it reconnects.
   if (state === "READY" && failure === undefined) return "connected";
   return failure === undefined ? "connecting" : "failing";
-}
-
-/** The maximum length of a reason in the instructions, in characters. */
-const maxReasonLength = 300;
-
-function shortened(text: string): string {
-  const reason = text.replace(/\s+/g, " ");
-  return reason.length > maxReasonLength ? `${reason.slice(0, maxReasonLength)}…` : reason;
 }

@@ -7,6 +7,7 @@ import {
   jsonLengthOf,
   type RpcObject,
 } from "@wirescope/tool-server/internal";
+import { withClientTexts } from "../client-text.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import { type CachedList, createCachedList, type LoadedList } from "./cached-list.js";
@@ -140,7 +141,7 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
         if (kind === "tools") checkPatterns(items.map((item) => String(item.name)));
         const known = connection.listProblems(method);
         const found = [...known];
-        const offered = items.flatMap((item) => offer(item, found) ?? []);
+        const offered = items.flatMap((item) => offer(withClientTexts(item, limits.descriptionLength), found) ?? []);
         problems.set(kind, found);
         if (found.length === 0) reported.clear();
         else omit(`${describeListProblems(found)}.`, found.length === known.length);
