@@ -33,6 +33,7 @@ async function serveSilent(era: Mode): Promise<SilentServer> {
   const results: Readonly<Record<string, () => object>> = {
     initialize: () => ({ ...describing, protocolVersion: "2025-11-25" }),
     "server/discover": () => ({ ...describing, supportedVersions: ["2026-07-28"], ttlMs: 0, cacheScope: "private" }),
+    "tools/call": () => ({ content: [], resultType: "complete" }),
     "tools/list"() {
       server.lists += 1;
       const tools = [{ name: server.tool, inputSchema: { type: "object" } }];
@@ -83,7 +84,7 @@ describe.each<Mode>(["modern", "legacy"])("a %s server that reports no change", 
     );
     await list();
     expect([known, server.lists]).toEqual([["silent__old_tool"], 1]);
-    return { server, gateway: gateway.gateway, known: () => known };
+    return { server, gateway: gateway.gateway, client, known: () => known };
   };
 
   test("loses no tools that it changes while its event stream is cut", async () => {
@@ -92,6 +93,20 @@ describe.each<Mode>(["modern", "legacy"])("a %s server that reports no change", 
     server.cut();
     await expect.poll(known, pollOptions).toEqual(["silent__new_tool"]);
     expect([server.opened, server.lists]).toEqual([2, 2]);
+  });
+
+  test("can be called with a tool that it added, and lists its tools seldom for tools that do not exist", async () => {
+    const { server, client } = await start();
+    const call = (name: string) =>
+      client.callTool({ name, arguments: {} }).then(
+        () => "called",
+        (error: Error) => error.message,
+      );
+    const missing = await Promise.all(Array.from({ length: 100 }, () => call("silent__missing")));
+    for (const message of missing) expect(message).toContain('Tool "silent__missing" does not exist');
+    expect(server.lists).toBeLessThan(50);
+    server.tool = "new_tool";
+    await expect.poll(() => call("silent__new_tool"), pollOptions).toBe("called");
   });
 
   test("lists its tools again if the user reconnects it while it is connected", async () => {

@@ -31,6 +31,9 @@ export async function loadLists<Kind extends keyof ListKinds>(
   return servers.map((server, index) => ({ server, items: (lists[index] ?? []) as readonly ListKinds[Kind][] }));
 }
 
+/** How old a list may be to say that an item does not exist, in milliseconds. */
+const maxAgeMs = 1000;
+
 export interface Found<Item> {
   readonly server: GatewayServer;
   readonly item: Item;
@@ -54,10 +57,10 @@ export async function findOffered<Kind extends keyof Kinds>(
   const mayHave = ({ prefix }: GatewayServer): boolean => name.startsWith(prefix.slice(0, maxNameLength / 2));
   const candidates = all.filter(mayHave);
   const [first] = candidates;
-  // A server that is not connected yet has no list.
+  // A server that is not connected yet has no list, and one may have added the item without a notification.
   const { phases } = call;
   phases?.begin("connecting", first?.connectionInfo());
-  const listed = Promise.all(candidates.map((server) => server[kind].get()));
+  const listed = Promise.all(candidates.map((server) => server[kind].get(maxAgeMs)));
   await abortable(listed, call, first?.name ?? "");
   phases?.end("connecting");
   const current = servers();

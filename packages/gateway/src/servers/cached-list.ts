@@ -14,9 +14,10 @@ export interface CachedList<Item> {
   readonly cached: readonly Item[] | undefined;
   /**
    * The list; undefined if the server failed or did not respond in time. The time limit counts from the start of the load, and
-   * the load continues after it: a slow server delays only the first clients.
+   * the load continues after it: a slow server delays only the first clients. It is loaded again if the last load began longer ago than
+   * `maxAgeMs`. Default: only if it may have changed.
    */
-  get(): Promise<readonly Item[] | undefined>;
+  get(maxAgeMs?: number): Promise<readonly Item[] | undefined>;
   /** The list may have changed: the cached one is used until it is loaded again. */
   invalidate(): void;
   clear(): void;
@@ -50,6 +51,7 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
   const { load, limitMs, clock, onLoaded = () => {}, onChanged, onUnavailable } = options;
   let cachedText = "";
   let freshUntil = 0;
+  let loadedAt = Number.NEGATIVE_INFINITY;
   let loading: Loading | undefined;
   /** Incremented when a load in progress becomes outdated. */
   let generation = 0;
@@ -65,7 +67,8 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
     const onSending = (): void => {
       started.generation = generation;
     };
-    const started = { since: clock.now(), generation, expected: generation, isLate: false };
+    loadedAt = clock.now();
+    const started = { since: loadedAt, generation, expected: generation, isLate: false };
     const promise = load(onSending)
       .then(({ items, ttlMs }) => ({ items, ttlMs, text: textOf(items) }))
       .then(
@@ -89,8 +92,9 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
 
   const list: Mutable<CachedList<Item>> = {
     cached: undefined,
-    async get() {
-      if (list.cached !== undefined && freshUntil > clock.now()) return list.cached;
+    async get(maxAgeMs = Number.POSITIVE_INFINITY) {
+      const isFresh = freshUntil > clock.now() && clock.now() - loadedAt <= maxAgeMs;
+      if (list.cached !== undefined && isFresh) return list.cached;
       loading ??= startLoad();
       const current = loading;
       current.expected = generation;
