@@ -86,10 +86,11 @@ test("lists tools that could not be listed again after increasing delays, until 
 
 test("does not report a list that is too long to be offered as listed", async () => {
   isFailing = false;
-  const [name, inputSchema] = ["n".repeat(50), { type: "object" }];
+  const name = "n".repeat(50);
   // Below the limit as the server sends it, and above with the prefix of the server.
-  const description = "d".repeat(16 * 1024 * 1024 - JSON.stringify({ name, description: "", inputSchema }).length);
-  tools = [{ name, description, inputSchema }];
+  const empty = JSON.stringify({ name, inputSchema: { type: "object", pattern: "" } });
+  const pattern = "d".repeat(16 * 1024 * 1024 - empty.length);
+  tools = [{ name, inputSchema: { type: "object", pattern } }];
   await lists.tools.get();
   expect(await retry()).toEqual([4000]);
   expect(listed).toEqual([false, false]);
