@@ -175,6 +175,8 @@ export class Peer<Transport extends MessageTransport> {
       if (message.result?.task !== undefined) this.#keepProgress(id, found.call);
     }
     // A number belonged to a request that was cancelled. The client's subscriptions have strings.
+    else if (typeof id === "string" && this.#pending.get(Number(id)) !== undefined)
+      this.#fail(Number(id), retypedId(id));
     else if (typeof id !== "number") this.#clientQueue.deliver(message);
   }
 
@@ -322,6 +324,12 @@ class ClientRequest implements Pending {
   }
 
   onEnd(): void {}
+}
+
+function retypedId(id: string): ToolServerError {
+  const problem = `The server responded with the id ${JSON.stringify(id)}, a string, and not with the number of the request.`;
+  const advice = "Fix the server: it has to return the id of a request as it is.";
+  return new ToolServerError("RESPONSE_INVALID", { problem, advice }, { details: { wasSent: true } });
 }
 
 /** A copy of the parameters, with `meta` and the token as their `_meta`. */

@@ -116,13 +116,18 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     if (life.isOver || child === undefined) return;
     const { running } = child;
     end(childUnusable(code, childInfo(running), what, advice));
+    // Reading all that a server writes until it has ended would cost a core.
+    running.stdout.pause();
     void running.end();
   };
   const onLine = (line: string): void => {
     if (life.isOver) return;
     const messages = strayOutput.messagesIn(line);
     if (messages === undefined) {
-      fail("NOT_A_TOOL_SERVER", "wrote too much to its standard output that is not a message");
+      const { framing } = strayOutput;
+      if (framing === undefined)
+        fail("NOT_A_TOOL_SERVER", "wrote too much to its standard output that is not a message");
+      else fail("NOT_A_TOOL_SERVER", framing, "Fix the server: each message has to be one line of JSON.");
       return;
     }
     for (const message of messages) {
@@ -176,14 +181,14 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   const follow = (running: RunningProcess): Promise<void> => {
     const { stdout } = running;
     const lines = createLineReader(limits.messageBytes, onLine, () => true, onTooLong);
-    // Always read to the end: a child that cannot write may not exit.
+    // Read to the end unless the transport fails: a child that cannot write may not exit.
     stdout.on("data", (chunk: Buffer) => {
       if (life.isOver) return;
       lines.push(chunk);
       const room = replies.room();
       if (room === undefined) return;
       stdout.pause();
-      void room.then(() => stdout.resume());
+      void room.then(() => life.isOver || stdout.resume());
     });
     const outputEnded = new Promise<void>((resolve) => {
       stdout.once("close", resolve);

@@ -7,14 +7,18 @@ import { parseMessages } from "../rpc/message.js";
 import type { TransportContext } from "./transport.js";
 
 const maxQuoted = 200;
+/** The maximum lines of a message that is written over several. */
+const maxLines = 10_000;
 
 /** Reads what a server sends as text, and tolerates text that is not a protocol message: a log line on standard output, a banner. */
 export interface StrayOutput {
   /**
-   * Parses a message or a batch; empty for stray text, which is recorded. Undefined if more of that arrived in a row than a message may
-   * contain: then this is not a tool server.
+   * Parses a message or a batch; empty for stray text, which is recorded. Undefined if this is not a tool server: more of that arrived in
+   * a row than a message may contain, or its first message is framed in another way.
    */
   messagesIn(text: string): readonly RpcMessage[] | undefined;
+  /** How its first message is framed, as a clause; undefined if that is not another way. */
+  readonly framing: string | undefined;
   /** The first text, quoted, and the advice; undefined if there was none. */
   readonly first: string | undefined;
   /** Describes what was received since the last message, as a sentence for an error; empty if nothing was. */
@@ -29,7 +33,17 @@ export function createStrayOutput(context: TransportContext, place: string, advi
   let count = 0;
   let length = 0;
   let excerpt = "";
+  /** The lines since one that begins a JSON object. */
+  let lines: string[] = [];
+  const framingOf = (text: string): string | undefined => {
+    if (/^Content-Length: *\d+\s*$/i.test(text)) return "writes its messages with Content-Length headers";
+    if (text.startsWith("{")) lines = [];
+    if (lines.length < maxLines) lines.push(text);
+    const isMessage = text.startsWith("}") && parseMessages(lines.join("\n")) !== undefined;
+    return isMessage ? "writes a message over several lines" : undefined;
+  };
   const strayOutput: Mutable<StrayOutput> = {
+    framing: undefined,
     first: undefined,
     messagesIn(text) {
       const messages = parseMessages(text);
@@ -38,6 +52,13 @@ export function createStrayOutput(context: TransportContext, place: string, advi
         count = 0;
         length = 0;
         return messages;
+      }
+      if (!hasReceivedMessage) strayOutput.framing = framingOf(text);
+      if (strayOutput.framing !== undefined) {
+        // It is a message, so nothing of it is stray.
+        count = 0;
+        strayOutput.first = undefined;
+        return undefined;
       }
       count += 1;
       length += text.length;
