@@ -67,6 +67,11 @@ export interface Connection extends AsyncDisposable {
   readonly server: ServerDescription | undefined;
   /** Connects if it is not connected, even during the delay after a failure. */
   connect(options?: Pick<CallOptions, "signal">): Promise<ServerDescription>;
+  /**
+   * Ends the delay after a failure, because its cause may be fixed: the next call tries again, or a connection that reconnects
+   * automatically does so at once.
+   */
+  endDelay(): void;
   ping(options?: CallOptions): Promise<void>;
   listTools(options?: CallOptions): Promise<ListToolsResult>;
   callTool(params: CallToolRequest["params"], options?: CallOptions): Promise<CallToolResult>;

@@ -278,6 +278,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     async connect({ signal } = {}) {
       return (await sessions.ensure(signal, true)).server;
     },
+    endDelay: sessions.endDelay,
     async ping(callOptions) {
       // The newer era has no ping; server/discover serves the same purpose.
       await call(

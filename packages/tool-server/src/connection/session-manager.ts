@@ -26,6 +26,8 @@ interface SessionManager {
   ensure(signal: Cancellation | undefined, isForced: boolean): Promise<ServerSession>;
   /** Opens a session in the background; the result shows in the state. */
   begin(): void;
+  /** Ends the delay after a failure: the next call tries again, or it does so at once if it reopens automatically. */
+  endDelay(): void;
   /** A session has ended. Its lifetime decides whether the next one is opened at once or after a delay. */
   lose(session: ServerSession, failure: ToolServerError | undefined): void;
   /** Calls the listener for each change of the state, until the returned function is called. */
@@ -162,6 +164,11 @@ export function createSessionManager(options: SessionManagerOptions): SessionMan
     live: () => (state.kind === "ready" ? state.session : undefined),
     ensure,
     begin: () => void begin(),
+    endDelay() {
+      if (state.kind !== "failing") return;
+      setState({ kind: "idle" });
+      if (isEager) beginIfIdle();
+    },
     lose(session, failure) {
       if (state.kind !== "ready" || state.session !== session) return;
       const pauseMs = (failure !== undefined && needsUserAction(failure) ? refusals : backOff).ended();

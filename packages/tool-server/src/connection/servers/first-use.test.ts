@@ -103,3 +103,47 @@ test("[TS-D-OAUTH-6] follows the sign-in and the sign-out of another process wit
   await other?.signOut();
   await expect.poll(() => connection.state).toBe("TRANSIENT_FAILURE");
 });
+
+/** A server of which nobody signed in, after this many attempts to connect: no other attempt is due while its clock does not advance. */
+async function openRejected(world: OAuthWorld, attempts = 1) {
+  const clock = createFakeClock(Date.now());
+  const servers = serversOf(world, {}, clock);
+  const connection = await servers.open("notes");
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    clock.advance(600_000);
+    await expect(connection.listTools()).rejects.toMatchObject({ code: "SIGN_IN_NEEDED" });
+  }
+  return { servers, connection };
+}
+
+test.each([1, 6])(
+  "[TS-D-OAUTH-6] a program that signs in after %d failed attempts can call the server at once",
+  async (attempts) => {
+    const world = await createOAuthWorld();
+    const { servers, connection } = await openRejected(world, attempts);
+    await expect(connection.listTools()).rejects.toMatchObject({ message: expect.stringContaining("tried again") });
+    const session = await servers.oauth("notes");
+    await session?.signIn(world.person);
+    expect(await connection.callTool({ name: "scopes", arguments: {} })).toMatchObject({
+      content: [{ text: "notes:read offline_access" }],
+    });
+  },
+);
+
+test("[TS-D-OAUTH-6] a program can call a server as soon as the status of the server says that another process has signed in", async () => {
+  const world = await createOAuthWorld();
+  const { servers, connection } = await openRejected(world);
+  const session = await servers.oauth("notes");
+  expect((await session?.status())?.isSignedIn).toBe(false);
+  await (await serversOf(world, {}).oauth("notes"))?.signIn(world.person);
+  expect((await session?.status())?.isSignedIn).toBe(true);
+  await connection.listTools();
+});
+
+test("[TS-D-OAUTH-6] the sign-in of another process ends the delay of a connection that opens on demand, and opens nothing", async () => {
+  const world = await createOAuthWorld();
+  const { connection } = await openRejected(world);
+  await (await serversOf(world, {}).oauth("notes"))?.signIn(world.person);
+  await expect.poll(() => connection.state).toBe("IDLE");
+  await connection.listTools();
+});

@@ -1,4 +1,4 @@
-import { createOAuthSession, type OAuthSession, type TokenChange } from "../../auth/oauth/session/oauth-session.js";
+import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/oauth-session.js";
 import { type Clock, systemClock } from "../../clock.js";
 import type { Entry } from "../../config/entry.js";
 import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
@@ -174,15 +174,11 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
       await http?.close();
     },
   });
-  // A connection that opens on demand reads the vault then.
-  const stopWatching = options.isEager ? oauth?.watch((change) => followTokens(connection, change)) : undefined;
+  const stopWatching = oauth?.watch((change) => {
+    if (change !== "signed-out") connection.endDelay();
+    // The server rejects it from now on, which the ping makes visible in the state. A connection that opens on demand makes no
+    // request by itself, because it may ask the user to sign in.
+    else if (options.isEager && connection.state === "READY") void connection.ping().catch(() => {});
+  });
   return { connection, oauth };
-}
-
-/** Makes a connection react to token changes by another process. The result shows in its state. */
-function followTokens(connection: Connection, change: TokenChange): void {
-  if (change === "signed-out") {
-    // The server rejects it from now on, which the ping makes visible in the state.
-    if (connection.state === "READY") void connection.ping().catch(() => {});
-  } else if (connection.state !== "READY") void connection.connect().catch(() => {});
 }

@@ -64,8 +64,9 @@ export interface OAuthSession {
   /** The same from memory, without reading the vault. */
   describe(): OAuthDescription;
   /**
-   * Watches the vault, and calls `listener` when another process has signed in, renewed the token or signed out; the session then
-   * uses the new tokens. Changes of this process at the same time may be reported too. Returns a function that stops watching.
+   * Calls `listener` after a sign-in of this session, and watches the vault: calls it when another process has signed in, renewed the
+   * token or signed out; the session then uses the new tokens. Other changes of this process at the same time may be reported too.
+   * Returns a function that stops watching.
    */
   watch(listener: (change: TokenChange) => void): () => void;
   /** Aborts a sign-in in progress, and waits for a renewal in progress. */
@@ -81,7 +82,7 @@ export interface TokenLookup {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A change of a session's tokens by another process. */
+/** A change of a session's tokens. */
 export type TokenChange = "signed-in" | "renewed" | "signed-out";
 
 /** How long the metadata of an issuer is cached. */
@@ -194,6 +195,11 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     return after === undefined ? "signed-out" : before === undefined ? "signed-in" : "renewed";
   };
 
+  const listeners = new Set<(change: TokenChange) => void>();
+  const notify = (change: TokenChange | undefined): void => {
+    if (change !== undefined) for (const listener of [...listeners]) listener(change);
+  };
+
   const session: OAuthSession = {
     context,
     isMachine: acquirer !== undefined,
@@ -235,6 +241,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
           signInFailure = undefined;
           // Including scopes that were not granted: the call that needs them reports that, and no later sign-in requests them again.
           pendingScopes = [];
+          notify("signed-in");
           return held;
         });
       }
@@ -246,7 +253,8 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
         return;
       }
       const challenge = parseResourceChallenge(undefined);
-      await (await tokens({ isFresh: true, challenge, signal }))?.replace(undefined, signal);
+      const obtained = await (await tokens({ isFresh: true, challenge, signal }))?.replace(undefined, signal);
+      if (obtained !== undefined) notify("signed-in");
     },
     adoptSignIn: (from) => adoptSignIn({ context, options, clients }, from),
     async signOut(signal, signOutOptions) {
@@ -264,24 +272,26 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     async status() {
       const found = await tokens({ isFresh: true });
       if (found === undefined) return describe();
+      // A caller that learns here that another process has signed in can use the server at once.
+      notify(await adoptStored());
       const held = await createTokenStore(context, vault, vaultKeyOf(options, active?.issuer ?? "", "tokens")).read();
       return descriptionOf(held && accepts(held.record) ? held : undefined, found.state.pausedUntil);
     },
     describe,
     watch(listener) {
-      let isStopped = false;
+      const own = (change: TokenChange): void => listener(change);
+      listeners.add(own);
       let reading = Promise.resolve();
       const readStored = async (): Promise<void> => {
-        if (isStopped || isClosed) return;
+        if (!listeners.has(own) || isClosed) return;
         // The next request that needs the tokens reports that they cannot be read, or that the vault was disposed of.
-        const change = await adoptStored().catch(() => undefined);
-        if (change !== undefined && !isStopped) listener(change);
+        notify(await adoptStored().catch(() => undefined));
       };
       const stop = vault.watch(() => {
         reading = reading.then(readStored);
       });
       return () => {
-        isStopped = true;
+        listeners.delete(own);
         stop();
       };
     },
