@@ -116,9 +116,9 @@ export const quirkTable = {
     client: "refuses it.",
   },
   "metadata-issuer-slash": {
-    what: "The issuer in the metadata ends with a slash that was not published.",
+    what: "The issuer in the metadata, and in the redirect, ends with a slash that was not published.",
     seen: "providers whose library writes urls like that",
-    client: "refuses it: issuers are compared character by character.",
+    client: "accepts it if nothing else differs; the redirect must name the issuer of the metadata exactly.",
   },
   "pkce-absent": {
     what: "The metadata does not list PKCE methods.",

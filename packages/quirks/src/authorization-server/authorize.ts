@@ -37,7 +37,8 @@ export function authorize(parts: AuthorizeParts, request: LoggedRequest): QuirkR
   back.searchParams.set("state", has("redirect-wrong-state") ? `${state}x` : state);
   const isWrong = has("redirect-wrong-issuer") || has("redirect-error-wrong-issuer");
   if (!has("redirect-issuer-missing")) {
-    const named = has("redirect-issuer-normalized") ? `${issuer}/` : issuer;
+    const endsWithSlash = has("redirect-issuer-normalized") || has("metadata-issuer-slash");
+    const named = endsWithSlash ? `${issuer}/` : issuer;
     back.searchParams.set("iss", isWrong ? "https://evil.example" : named);
   }
   if (isDenied || has("redirect-denied") || has("redirect-error-wrong-issuer") || has("redirect-script")) {

@@ -271,7 +271,6 @@ describe("an authorization server", () => {
   test.each([
     ["resource-of-another", "resource-mismatch"],
     ["metadata-of-another", "issuer-mismatch"],
-    ["metadata-issuer-slash", "issuer-mismatch"],
     ["metadata-absent", "metadata-missing"],
     ["metadata-failing", "metadata-unreachable"],
     ["metadata-redirects-away", "metadata-missing"],
@@ -294,6 +293,7 @@ describe("an authorization server", () => {
   test.each([
     "metadata-html",
     "metadata-openid-only",
+    "metadata-issuer-slash",
     "resource-metadata-at-root",
     "resource-challenge-silent",
   ] as const)("finds an authorization server with the quirk %s", async (quirk) => {

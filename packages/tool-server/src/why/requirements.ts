@@ -157,7 +157,14 @@ function authorizationRequirements(authorization: AuthorizationServerEvidence | 
       met(isPublished),
       ...(outcome === "default" ? ["None; the default endpoints are used."] : evidence),
     ),
-    requirement(names.issuer, isPublished ? met(isSame) : "skipped", publishedIssuer ?? expectedIssuer),
+    requirement(
+      names.issuer,
+      isPublished ? met(isSame) : "skipped",
+      publishedIssuer ?? expectedIssuer,
+      isSame && publishedIssuer !== expectedIssuer
+        ? `${expectedIssuer} was named; this difference is accepted.`
+        : undefined,
+    ),
     requirement(
       names.endpoints,
       isPublished ? met(unsafe.length === 0) : "skipped",

@@ -54,7 +54,7 @@ const expectations: Readonly<Record<Exclude<Quirk, "metadata-silent" | "redirect
   "metadata-redirects-away": unusable("AUTHORIZATION_SERVER_INVALID"),
   "metadata-redirects-within": works,
   "metadata-of-another": unusable("AUTHORIZATION_SERVER_INVALID"),
-  "metadata-issuer-slash": unusable("AUTHORIZATION_SERVER_INVALID"),
+  "metadata-issuer-slash": works,
   "pkce-absent": unusable("AUTHORIZATION_SERVER_INVALID"),
   "pkce-plain": unusable("AUTHORIZATION_SERVER_INVALID"),
   "endpoint-http": unusable("AUTHORIZATION_SERVER_INVALID"),

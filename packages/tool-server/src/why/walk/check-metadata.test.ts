@@ -171,12 +171,12 @@ describe("the metadata of an authorization server", () => {
     expect(authorization.evidence[0]).toMatch(`${origin}${serverPath}: its revocation_endpoint is invalid`);
   });
 
-  test("accepts an origin with a slash as its own issuer only if no issuer is published", async () => {
+  test("accepts an origin with a slash as the issuer, whether or not an issuer is published", async () => {
     const slash = (origin: string): Routes => ({ [serverPath]: { ...metadataOf(origin), issuer: `${origin}/` } });
     expect((await check(slash)).authorization.outcome).toBe("found");
     const named = await check((origin) => ({ ...slash(origin), ...resourceWith("")(origin) }));
     expect(named.authorization).toMatchObject({
-      outcome: "invalid",
+      outcome: "found",
       expectedIssuer: named.origin,
       publishedIssuer: `${named.origin}/`,
     });

@@ -9,7 +9,7 @@ import { knownIssuer } from "./known-issuers.js";
 export interface AuthorizationServer {
   /** As the tool server names it; never normalized. */
   readonly issuer: string;
-  /** As its metadata names it: identical, except at a known issuer whose metadata names another. */
+  /** As its metadata names it: identical, except for a trailing slash, or at a known issuer whose metadata names another. */
   readonly publishedIssuer: string;
   readonly tokenEndpoint: URL;
   readonly authorizationEndpoint: URL | undefined;
@@ -59,7 +59,9 @@ export function parseAuthorizationServer(
   const [named = ""] = issuers;
   const known = knownIssuer(named);
   const isExact = typeof published === "string" && issuers.includes(published);
-  if (typeof published !== "string" || !(isExact || known?.publishes?.test(published))) {
+  const isAccepted = (text: string): boolean =>
+    isExact || isSameButSlash(text, named) || known?.publishes?.test(text) === true;
+  if (typeof published !== "string" || !isAccepted(published)) {
     return `its issuer is ${JSON.stringify(published ?? null)} instead of ${JSON.stringify(named)}`;
   }
   const tokenEndpoint = parseEndpoint(json.token_endpoint, rules);
@@ -89,6 +91,15 @@ export function parseAuthorizationServer(
       (known?.authentication === undefined ? undefined : [known.authentication]),
     proofAlgorithms: stringList(json.dpop_signing_alg_values_supported),
   };
+}
+
+/**
+ * Whether two issuers differ only by the slash at the end of their path. Both have the same metadata urls, so that metadata is from the
+ * issuer that was named, whichever of the two it names.
+ */
+function isSameButSlash(one: string, other: string): boolean {
+  const shorter = one.length < other.length ? one : other;
+  return !/[?#]|\/$/.test(shorter) && (one === `${other}/` || other === `${one}/`);
 }
 
 /** The result of a search for the metadata of an issuer. */
@@ -132,7 +143,8 @@ export async function searchAuthorizationServer(
 function invalid(context: OAuthContext, reason: string): Error {
   return oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
     problem: `${reason}.`,
-    advice: "Report this to the operator of the server; if you know its issuer, pin it in the configuration.",
+    advice:
+      "Report this to the operator of the server; if you know its issuer, set it in the settings of this server in oauth.json.",
   });
 }
 

@@ -112,7 +112,6 @@ describe("the authorization server", () => {
 
   test.each([
     ["metadata-of-another", "its issuer is"],
-    ["metadata-issuer-slash", "instead of"],
     ["metadata-redirects-away", "publishes no metadata"],
     ["metadata-huge", "publishes no metadata"],
     ["endpoint-file", "its scheme is file"],

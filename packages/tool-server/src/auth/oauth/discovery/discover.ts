@@ -65,7 +65,10 @@ async function search(context: OAuthContext, request: DiscoveryRequest): Promise
       const isPublic = !isSignInRequired && metadata === undefined && pinnedIssuer === undefined && !isKnown;
       throw isPublic && ToolServerError.is(error, "AUTHORIZATION_SERVER_INVALID") ? signInNotRequired(context) : error;
     });
-    reportEvent(context, "discovered", `The authorization server is ${server.issuer}.`);
+    const { issuer, publishedIssuer } = server;
+    const isSame = issuer === publishedIssuer;
+    const note = isSame ? "" : ` Its metadata names the issuer ${publishedIssuer}; this difference is accepted.`;
+    reportEvent(context, "discovered", `The authorization server is ${issuer}.${note}`, isSame ? "info" : "warning");
     return {
       server,
       resource: metadata?.resource ?? resourceOf(context.url),

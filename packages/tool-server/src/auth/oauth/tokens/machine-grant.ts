@@ -67,7 +67,7 @@ export async function machineGrantForm(
     return { form: { grant_type, assertion, ...common } };
   }
   const identity = await grant.identity();
-  const assertion = await requestAssertion(context, identity, { audience: server.issuer, ...common });
+  const assertion = await requestAssertion(context, identity, { audience: server.publishedIssuer, ...common });
   return { form: { grant_type, assertion, ...common }, subject: identity.subject };
 }
 
