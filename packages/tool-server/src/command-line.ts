@@ -7,6 +7,7 @@ export function setProgram(howToRun: string): void {
 
 let serverOptions: readonly string[] = [];
 let signInOptions: readonly string[] = [];
+let loginOptions: readonly string[] = [];
 const serverCommands = [
   "trust",
   "login",
@@ -29,6 +30,12 @@ const serverCommands = [
 export function setServerOptions(servers: readonly string[], signIns: readonly string[] = []): void {
   serverOptions = servers;
   signInOptions = signIns;
+  loginOptions = [];
+}
+
+/** Sets options that `login` needs in advice, such as --create-vault-key. Default none; `setServerOptions` removes them. */
+export function setLoginOptions(options: readonly string[]): void {
+  loginOptions = options;
 }
 
 /** One of our commands for users to paste: `wirescope login files`. Words are quoted if a shell requires it. */
@@ -42,7 +49,8 @@ export function commandLine(...words: readonly string[]): string {
   const signIns = signInOptions.filter(
     (_, at) => isAboutSignIns && !words.includes(signInOptions[at - (at % 2)] ?? ""),
   );
-  return [program, ...[...words, ...servers, ...signIns].map(shellWord)].join(" ");
+  const logins = command === "login" ? loginOptions : [];
+  return [program, ...[...words, ...servers, ...signIns, ...logins].map(shellWord)].join(" ");
 }
 
 /** Quotes a word for a shell if necessary. Users paste commands from messages, and paths may come from a hostile folder. */

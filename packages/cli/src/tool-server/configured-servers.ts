@@ -77,7 +77,7 @@ export async function openConfiguredServers(
   // A keychain may prompt or be slow, so it is opened only if a server needs it.
   const needsInputs = configuration.entries.some(usesInputs);
   const needsVault = needsInputs || configuration.entries.some(usesOAuth);
-  const creation = needsInputs && asksPerson && keyCreation === "never" ? "ask" : keyCreation;
+  const creation = needsInputs && asksPerson && keyCreation === "never" ? "offer" : keyCreation;
   // A command that may generate a key stores something, so it needs a vault that works.
   const open = keyCreation === "never" ? openVaultForServers : openVault;
   const vault = needsVault ? await open(values.vault, io, secrets, creation) : unneededVault();

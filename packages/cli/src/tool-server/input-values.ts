@@ -8,7 +8,7 @@ import {
   usesInputs,
 } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
-import { openVault } from "./open-vault.js";
+import { openStoredVault } from "./open-vault.js";
 
 export interface InputValuesOptions extends StoredInputsOptions {
   readonly configuration: Pick<Configuration, "entries" | "inputs">;
@@ -55,7 +55,7 @@ export async function storedInputs(
   const used = entries.filter(usesInputs);
   if (used.length === 0) return {};
   const { io, secrets } = options;
-  const vault = await openVault(kind, io, secrets);
+  const vault = await openStoredVault(kind, io, secrets);
   try {
     const stored = openStoredInputs({ ...options, profile: profile ?? (io.env.WIRESCOPE_PROFILE || undefined), vault });
     return await stored.variablesOf(used);

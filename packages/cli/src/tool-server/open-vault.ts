@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { printableText } from "@wirescope/channelz/internal";
 import { type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { Vault } from "@wirescope/tool-server/auth";
 import {
@@ -12,17 +11,21 @@ import {
   vaultKeyPath,
   vaultKinds,
 } from "@wirescope/tool-server/internal";
+import { setLoginOptions } from "@wirescope/tool-server/internal/command-line";
 import { reasonOf } from "../file-failure.js";
 import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
 
-/** Whether a key for the encrypted file may be generated: never, after a prompt, or always. */
-export type KeyCreation = "never" | "ask" | "always";
+/**
+ * Whether a key for the encrypted file may be generated if there is neither a keychain nor a key: never, and nothing is stored; after
+ * a prompt, and nothing is stored if the user declines ("offer") or the command fails ("ask"); or always.
+ */
+export type KeyCreation = "never" | "offer" | "ask" | "always";
 
 /**
- * The vault that the option or the environment names, else the most secure one available. If that would be in memory because there is no
- * key, a key is generated as `creation` says, unless an encrypted file exists: that needs its own key. Throws a UsageError for an unknown
- * kind.
+ * The vault that the option or the environment names, else the most secure one available. Generates a key as `creation` says, unless an
+ * encrypted file exists: that needs its own key. If tokens cannot be stored, advice about signing in names the option that generates a
+ * key. Throws a UsageError for an unknown kind, and KEYCHAIN_UNAVAILABLE or VAULT_KEY_WRONG if there is no key, but must be one.
  */
 export async function openVault(
   option: string | undefined,
@@ -30,24 +33,39 @@ export async function openVault(
   secrets: SecretRegistry,
   creation: KeyCreation = "never",
 ): Promise<Vault> {
+  const kind = kindOf(option, io);
+  const hasKey = userVaultKey(io.env, secrets) !== undefined;
+  if (hasKey || kind === "memory" || kind === "keychain") return openKind(kind, io, secrets);
+  const vault = kind === "auto" ? await openKind(kind, io, secrets) : undefined;
+  if (vault !== undefined && vault.kind !== "memory") return vault;
+  const missing = await userVaultKeyMissing(io.env);
+  if (missing === undefined && (creation === "always" || (creation !== "never" && (await mayCreate(io))))) {
+    await vault?.dispose();
+    io.stderr.write(`Generated a key for the encrypted file: ${createVaultKey(io)}\n`);
+    return openKind(kind, io, secrets);
+  }
+  if (vault === undefined || creation === "ask" || creation === "always") throw missing ?? noKey(kind, io, creation);
+  if (missing === undefined) setLoginOptions(["--create-vault-key"]);
+  return vault;
+}
+
+/** Opens the vault without generating a key. Throws a UsageError for an unknown kind. */
+export async function openStoredVault(option: string | undefined, io: Io, secrets: SecretRegistry): Promise<Vault> {
+  return openKind(kindOf(option, io), io, secrets);
+}
+
+function kindOf(option: string | undefined, io: Io): (typeof vaultKinds)[number] {
   const named = option ?? (io.env.WIRESCOPE_VAULT || "auto");
   const kind = vaultKinds.find((each) => each === named);
   if (kind === undefined)
     throw new UsageError(`WIRESCOPE_VAULT must be one of ${vaultKinds.join(", ")}, not "${named}".`);
-  const open = async (): Promise<Vault> => {
-    const vault = await openUserVault(kind, io.env, secrets);
-    if (vault.kind !== "memory") io.protect?.();
-    return vault;
-  };
-  const hasKey = userVaultKey(io.env, secrets) !== undefined;
-  if (hasKey || creation === "never" || kind === "memory" || kind === "keychain") return open();
-  if (kind === "auto") {
-    const vault = await open();
-    if (vault.kind !== "memory" || !(await mayCreate(io, creation))) return vault;
-    await vault.dispose();
-  } else if (!(await mayCreate(io, creation))) return open();
-  io.stderr.write(`Generated a key for the encrypted file: ${createVaultKey(io)}\n`);
-  return open();
+  return kind;
+}
+
+async function openKind(kind: (typeof vaultKinds)[number], io: Io, secrets: SecretRegistry): Promise<Vault> {
+  const vault = await openUserVault(kind, io.env, secrets);
+  if (vault.kind !== "memory") io.protect?.();
+  return vault;
 }
 
 /**
@@ -55,7 +73,7 @@ export async function openVault(
  * Throws a UsageError as `openVault` does.
  */
 export async function openVaultForGateway(option: string | undefined, io: Io, secrets: SecretRegistry): Promise<Vault> {
-  const open = (): Promise<Vault> => openVault(option, io, secrets);
+  const open = (): Promise<Vault> => openStoredVault(option, io, secrets);
   try {
     return await open();
   } catch (error) {
@@ -74,25 +92,23 @@ export async function openVaultForServers(...args: Parameters<typeof openVault>)
   }
 }
 
-async function mayCreate(io: Io, creation: KeyCreation): Promise<boolean> {
-  const missing = await userVaultKeyMissing(io.env);
-  if (missing !== undefined) {
-    if (creation === "always") throw missing;
-    io.stderr.write(`wirescope: ${printableText(missing.message)}\n`);
-    return false;
-  }
-  if (creation === "always") return true;
-  const path = vaultKeyPath(io.env);
-  if (io.ask === undefined) {
-    io.stderr.write(
-      `wirescope: There is no keychain and no key, so tokens are lost when this process ends. To store them in an encrypted file, with a new key in ${path}, use --create-vault-key.\n`,
-    );
-    return false;
-  }
+async function mayCreate(io: Io): Promise<boolean> {
+  if (io.ask === undefined) return false;
   io.stderr.write(
-    `There is no keychain and no key, so tokens would be lost when this process ends. They can be stored in an encrypted file, with a new key in ${path}. This protects a copy of either file alone, but not against a program that can read all your files.\n`,
+    `There is no keychain and no key, so tokens would be lost when this process ends. They can be stored in an encrypted file, with a new key in ${vaultKeyPath(io.env)}. This protects a copy of either file alone, but not against a program that can read all your files.\n`,
   );
   return /^(?:y|yes)$/i.test((await io.ask("Generate a key and store the tokens? [y/N] ")).trim());
+}
+
+/** The error for tokens that cannot be stored, because there is no keychain and no key. */
+function noKey(kind: "auto" | "file", io: Io, creation: KeyCreation): ToolServerError {
+  const keychain = kind === "auto" ? "no keychain is available, and " : "";
+  const isDeclined = creation !== "never" && io.ask !== undefined;
+  const how = isDeclined ? "Run the command again and reply y" : "Sign in with the option --create-vault-key";
+  return new ToolServerError(kind === "auto" ? "KEYCHAIN_UNAVAILABLE" : "VAULT_KEY_WRONG", {
+    problem: `Tokens cannot be stored: ${keychain}there is no key for an encrypted file.`,
+    advice: `${how}, which generates a key in ${vaultKeyPath(io.env)}.`,
+  });
 }
 
 /** Generates a key that only this user can read. Throws EEXIST if there is one: a new key could not decrypt the stored tokens. */
