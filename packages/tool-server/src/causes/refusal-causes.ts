@@ -47,7 +47,7 @@ interface DefectRow {
 }
 
 /** The causes that the form of a header shows. */
-const defects: Readonly<Record<HeaderDefect, DefectRow>> = {
+const defects: Readonly<Record<Exclude<HeaderDefect, "scheme-case">, DefectRow>> = {
   placeholder: {
     code: "variable-placeholder",
     problem: "contains the placeholder of an example, not a credential.",
@@ -83,7 +83,7 @@ const defects: Readonly<Record<HeaderDefect, DefectRow>> = {
 function headerCauses(refusal: RefusalEvidence, target: FixTarget, header: HeaderEvidence): Cause[] {
   const evidence = describeRefusal(refusal);
   const { name, scheme, defect } = header;
-  if (defect !== undefined) {
+  if (defect !== undefined && defect !== "scheme-case") {
     const { code, problem, advice } = defects[defect];
     const write = defect === "no-scheme" ? `"Bearer ${variableOf(header)}"` : undefined;
     const fix = fixHeader(refusal, target, header, advice, write);
@@ -91,11 +91,21 @@ function headerCauses(refusal: RefusalEvidence, target: FixTarget, header: Heade
   }
   const requested = knownSchemes(refusal);
   const isRequested = refusal.challenge?.schemes.some((each) => each.toLowerCase() === scheme?.toLowerCase());
-  if (scheme === undefined || requested.length === 0 || isRequested) return [];
+  if (scheme === undefined) return [];
+  const spelling = defect === "scheme-case" && refusal.status === 401 ? [spellingCause(refusal, target, header)] : [];
+  if (requested.length === 0 || isRequested) return spelling;
   const problem = `${name}${sourceText(header)} uses the scheme ${scheme}, but the server asks for ${requested.join(" or ")}.`;
   const advice = `Use the scheme ${requested.join(" or ")}.`;
   const fix = fixHeader(refusal, target, { ...header, variables: [] }, advice);
-  return [{ code: "scheme-differs", weight: 0.9, problem, evidence, fix }];
+  return [{ code: "scheme-differs", weight: 0.9, problem, evidence, fix }, ...spelling];
+}
+
+/** Schemes are case-insensitive, but some servers compare them exactly, and then reject a valid credential. */
+function spellingCause(refusal: RefusalEvidence, target: FixTarget, header: HeaderEvidence): Cause {
+  const { name, scheme } = header;
+  const problem = `${name}${sourceText(header)} does not write its scheme as "${scheme}". Some servers accept no other spelling.`;
+  const fix = fixHeader(refusal, target, header, `Write "${scheme}".`, `"${scheme} ${variableOf(header)}"`);
+  return { code: "credentials-malformed", weight: 0.7, problem, evidence: describeRefusal(refusal), fix };
 }
 
 /**

@@ -45,14 +45,15 @@ export interface HeaderEvidence {
   readonly defect?: HeaderDefect | undefined;
 }
 
-/** `no-scheme`: a bare token. `no-credentials`: nothing after the scheme. */
+/** `no-scheme`: a bare token. `no-credentials`: nothing after the scheme. `scheme-case`: `bearer` or `BASIC`. */
 export type HeaderDefect =
   | "placeholder"
   | "no-scheme"
   | "no-credentials"
   | "scheme-doubled"
   | "quoted"
-  | "basic-not-base64";
+  | "basic-not-base64"
+  | "scheme-case";
 
 /** The WWW-Authenticate header. */
 export interface ChallengeEvidence {

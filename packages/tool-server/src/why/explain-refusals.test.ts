@@ -142,6 +142,32 @@ describe("401", () => {
     expect(JSON.stringify(explained)).not.toContain("a-token-of-mine");
   });
 
+  test("[TS-ERR-2] blames the spelling of the scheme if a server that compares it exactly rejects a valid token", async () => {
+    const token = "a-token-of-mine";
+    const server = await startToolServer(({ headers }, response) => {
+      if (headers.authorization !== `Bearer ${token}`) response.writeHead(401, { "www-authenticate": "Bearer" }).end();
+    });
+    const url = server.url.href;
+    const explain = (Authorization: string) =>
+      explainEntry({ type: "http", url, headers: { Authorization } }, { variables: { API_TOKEN: token } });
+    const cause = firstOf(await explain("bearer ${API_TOKEN}"));
+    expect(cause).toMatchObject({
+      code: "credentials-malformed",
+      problem: expect.stringContaining('does not write its scheme as "Bearer"'),
+      fix: { position: { line: 7 }, write: '"Bearer ${API_TOKEN}"' },
+    });
+    expect(cause.fix.command).toBeUndefined();
+    expect((await explain(JSON.parse(cause.fix.write ?? ""))).isWell).toBe(true);
+
+    const folder = await createScriptFolder();
+    const helper = await folder.sh(`echo '{"Authorization": "bearer ${token}"}'`);
+    const entry = { type: "http", url, headersHelper: "${HOST_PLUGIN_ROOT}/script.sh" };
+    expect(firstOf(await explainEntry(entry, { pluginRoot: folder.path }))).toMatchObject({
+      code: "credentials-malformed",
+      fix: { command: helper, advice: expect.stringContaining('Write "Bearer"') },
+    });
+  });
+
   test("points to the helper if the server rejects its token", async () => {
     const server = await startToolServer((_, response) => response.writeHead(401).end());
     const folder = await createScriptFolder();

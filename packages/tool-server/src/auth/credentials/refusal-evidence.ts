@@ -91,7 +91,8 @@ function inspectValue(name: string, value: string): { scheme?: string | undefine
   if (parseAuthorization(credentials).scheme !== undefined) return { scheme, defect: "scheme-doubled" };
   if (/^["'].*["']$/s.test(credentials)) return { scheme, defect: "quoted" };
   if (scheme === "Basic" && parseBasic(credentials) === undefined) return { scheme, defect: "basic-not-base64" };
-  return { scheme };
+  const isUsual = !/^(?:Bearer|Basic)$/.test(scheme) || value.trim().startsWith(scheme);
+  return isUsual ? { scheme } : { scheme, defect: "scheme-case" };
 }
 
 function collectChallenge(header: string | undefined, sanitize: (text: string, maxLength?: number) => string) {
