@@ -53,6 +53,11 @@ export function commandLine(...words: readonly string[]): string {
   return [program, ...[...words, ...servers, ...signIns, ...logins].map(shellWord)].join(" ");
 }
 
+/** Whether a scope has no characters that a shell interprets: people paste commands. */
+export function isPlainScope(scope: string): boolean {
+  return /^[\w.:/-]+$/.test(scope);
+}
+
 /** Quotes a word for a shell if necessary. Users paste commands from messages, and paths may come from a hostile folder. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./\u2026-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

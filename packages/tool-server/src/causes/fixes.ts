@@ -33,15 +33,20 @@ export function fixVariable(variable: string, advice: string, value = "…"): Fi
   return { advice, command: `export ${variable}=${value}`, variable };
 }
 
-/** Runs one or more `wirescope` commands for the server. */
-export function fixByCommand(target: FixTarget, verbs: readonly string[], advice: string): Fix {
+/** Runs one or more `wirescope` commands for the server, with these options in addition to those that find it. */
+export function fixByCommand(
+  target: FixTarget,
+  verbs: readonly string[],
+  advice: string,
+  options: readonly string[] = [],
+): Fix {
   const { server, isGateway = false, commandArguments = [], signInArguments = [] } = target;
   const commands = verbs.map((given) => {
     // `ping` does not know the servers behind a gateway; the gateway itself has to reconnect.
     const verb = given === "ping" && isGateway ? "reconnect" : given;
     // `trust` uses no tokens, so it takes no profile.
     const more = verb === "trust" ? [] : signInArguments;
-    return commandLine(verb, server, ...commandArguments, ...more);
+    return commandLine(verb, server, ...commandArguments, ...more, ...options);
   });
   return { advice, command: commands.join(" && ") };
 }

@@ -229,6 +229,13 @@ describe("a request without a credential", () => {
     },
   );
 
+  test("[TS-ERR-2] takes a header of the entry for that of an API key, unless the challenge asks for another one", () => {
+    const headers = [headerEvidence({ name: "X-Notes", scheme: undefined, isCredential: false, variables: ["NOTES"] })];
+    expect(codes(bare([], { headers }))).not.toContain("credential-missing");
+    expect(bare([], { headers })[0]?.fix.variable).toBe("NOTES");
+    expect(codes(bare(["bearer"], { headers }))).toEqual(["token-refused", "credential-missing"]);
+  });
+
   test("[TS-ERR-2] reports a missing credential even if the request has other headers", () => {
     const headers = [headerEvidence({ name: "X-Region", scheme: undefined, isCredential: false, variables: [] })];
     expect(codes(bare(["bearer"], { headers }))).toEqual(["credential-missing"]);
@@ -285,7 +292,7 @@ describe("a sign-in with OAuth", () => {
       expect(found[0]).toMatchObject({
         weight: 0.95,
         problem: "The token lacks the permission write, admin, which the server requires.",
-        fix: { command: login },
+        fix: { command: `${login} --scope read --scope write --scope admin` },
       });
   });
 });

@@ -1,8 +1,10 @@
+import { isPlainScope } from "../command-line.js";
 import { isoTime } from "../duration.js";
 import { type Cause, type CauseCode, type Fix, rankCauses } from "./cause-table.js";
 import { type FixTarget, fixByCommand, fixField, fixHelper, fixVariable } from "./fixes.js";
 import { type Statement, states } from "./peer-text.js";
 import {
+  asksForToken,
   describeRefusal,
   type HeaderDefect,
   type HeaderEvidence,
@@ -30,7 +32,9 @@ export function refusalCauses(refusal: RefusalEvidence, target: FixTarget): Caus
 /** Causes in a credential of the entry, or in its absence. */
 function entryCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   const { status, headers } = refusal;
-  const isMissing = status === 401 && !hasCredential(refusal);
+  // A header of another name may be that of an API key, unless the server asks for a certain one.
+  const mayHaveKey = headersWithVariables(refusal).length > 0 && knownSchemes(refusal).length === 0;
+  const isMissing = status === 401 && !hasCredential(refusal) && !mayHaveKey;
   return [
     ...headers.flatMap((header) => headerCauses(refusal, target, header)),
     ...(status === 401 ? wrongHeader(refusal, target) : []),
@@ -124,13 +128,15 @@ function wrongHeader(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   const scheme = requested.includes("Bearer") ? "Bearer" : (requested[0] ?? "");
   const advice = `Send the token in Authorization, as "${scheme} " and the token, instead of in ${name}.`;
   const fix = fixHeader(refusal, target, header, advice, `"Authorization": "${scheme} ${variableOf(header)}"`);
-  return [{ code: "wrong-header", weight: 0.94, problem, evidence: describeRefusal(refusal), fix }];
+  // Servers with API keys name that header in their documentation, and often send the challenge of their framework.
+  const weight = /api[-_]?key/i.test(name) ? 0.15 : 0.94;
+  return [{ code: "wrong-header", weight, problem, evidence: describeRefusal(refusal), fix }];
 }
 
 /** A permission that the server says is missing. */
 function challengedScope(refusal: RefusalEvidence): Cause[] {
   const { challenge, helper, headers } = refusal;
-  if (challenge?.error !== "insufficient_scope") return [];
+  if (challenge?.error !== "insufficient_scope" || !mayHaveCredential(refusal)) return [];
   const list = challenge.scopes.length === 0 ? "" : `: ${challenge.scopes.join(" ")}`;
   const problem = `The server requires a permission that the token lacks${list}.`;
   const isFromHelper =
@@ -168,15 +174,16 @@ function originCauses(refusal: RefusalEvidence): Cause[] {
 function general(refusal: RefusalEvidence): Cause {
   const evidence = describeRefusal(refusal);
   if (refusal.status === 403) {
-    const advice = hasCredential(refusal)
-      ? "Ask the issuer of the credential for the permission, or use one that has it."
-      : "Add a credential to headers or headersHelper of the entry if the server requires one, or ask its operator for access.";
-    return permissionMissing(refusal, advice);
+    const ask = "Ask the issuer of the credential for the permission, or use one that has it.";
+    return permissionMissing(refusal, hasCredential(refusal) ? ask : addCredential);
   }
   const problem = "The server rejects the credential. It may be wrong, revoked, or for another environment.";
   const fix = { advice: "Get a new credential from the operator of the server." };
   return { code: "token-refused", weight: 0.2, problem, evidence, fix };
 }
+
+const addCredential =
+  "Add a credential to headers or headersHelper of the entry if the server requires one, or ask its operator for access.";
 
 function permissionMissing(refusal: RefusalEvidence, advice: string): Cause {
   const problem = hasCredential(refusal)
@@ -187,6 +194,11 @@ function permissionMissing(refusal: RefusalEvidence, advice: string): Cause {
 
 function hasCredential({ headers }: RefusalEvidence): boolean {
   return headers.some(({ isCredential }) => isCredential);
+}
+
+/** Whether the request had a credential, or a header whose value may be one. */
+function mayHaveCredential(refusal: RefusalEvidence): boolean {
+  return hasCredential(refusal) || headersWithVariables(refusal).length > 0;
 }
 
 function nothingSent(refusal: RefusalEvidence, target: FixTarget): Cause {
@@ -209,19 +221,22 @@ function signInCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   const { status, signIn, challenge } = refusal;
   const evidence = describeRefusal(refusal);
   if (signIn === undefined) return [];
-  if (status === 401) {
+  const asks = status === 401 || asksForToken(challenge) || (challenge?.resourceMetadata.length ?? 0) > 0;
+  const problem = "The server requires a sign-in, and none is stored.";
+  const signInNeeded: Cause[] =
     // Without a user, the failure of the grant says what to do.
-    if (signIn.isSignedIn || signIn.canRefresh) return [];
-    const problem = "The server requires a sign-in, and none is stored.";
-    const fix = fixByCommand(target, ["login"], "Sign in.");
-    return [{ code: "sign-in-needed", weight: 0.9, problem, evidence, fix }];
-  }
+    signIn.isSignedIn || signIn.canRefresh || !asks
+      ? []
+      : [{ code: "sign-in-needed", weight: 0.9, problem, evidence, fix: fixByCommand(target, ["login"], "Sign in.") }];
+  if (status === 401) return signInNeeded;
   const advice = "Ask an administrator of the server for the permission, or sign in with an account that has it.";
+  if (!hasCredential(refusal)) return [...signInNeeded, permissionMissing(refusal, advice)];
   const missing = (challenge?.scopes ?? []).filter((scope) => !signIn.scopes?.includes(scope));
   if (challenge?.error !== "insufficient_scope" || missing.length === 0) return [permissionMissing(refusal, advice)];
-  const problem = `The token lacks the permission ${missing.join(", ")}, which the server requires.`;
-  const fix = fixByCommand(target, ["login"], "Sign in again and grant the permission.");
-  return [{ code: "scope-missing", weight: 0.95, problem, evidence, fix }, permissionMissing(refusal, advice)];
+  const lacking = `The token lacks the permission ${missing.join(", ")}, which the server requires.`;
+  const scopes = challenge.scopes.filter(isPlainScope).flatMap((scope) => ["--scope", scope]);
+  const fix = fixByCommand(target, ["login"], "Sign in again and grant the permission.", scopes);
+  return [{ code: "scope-missing", weight: 0.95, problem: lacking, evidence, fix }, permissionMissing(refusal, advice)];
 }
 
 /** The causes that the server itself states. */
@@ -229,11 +244,12 @@ function statedCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   const stated = statedReason(refusal);
   const evidence = describeRefusal(refusal);
   const variable = credentialVariable(refusal);
+  const getNew = mayHaveCredential(refusal) ? "Get a new credential from the operator of the server." : addCredential;
   const renew =
     refusal.oauth === "supported"
-      ? fixByCommand(target, ["login"], "Sign in again.")
+      ? fixByCommand(target, ["login"], hasCredential(refusal) ? "Sign in again." : "Sign in.")
       : variable === undefined
-        ? { advice: "Get a new credential from the operator of the server." }
+        ? { advice: getNew }
         : fixVariable(variable, `Get a new credential and set ${variable}.`);
   const found = (statement: Statement, code: CauseCode, weight: number, problem: string, fix: Fix): Cause[] =>
     states(stated, statement) ? [{ code, weight, problem, evidence, fix }] : [];

@@ -1,6 +1,7 @@
 import type { Quirk } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createOAuthWorld, type OAuthWorld } from "../auth/oauth/oauth-world.test.helper.js";
+import { callTool, createOAuthWorld, type OAuthWorld } from "../auth/oauth/oauth-world.test.helper.js";
+import { createOAuthCredential } from "../auth/oauth/session/oauth-credential.js";
 import { vaultKeyOf } from "../auth/oauth/session/session-options.js";
 import { respondJson } from "../connection/transports/streamable-http.test.helper.js";
 import { channels, type TraceEvent } from "../diagnostics.js";
@@ -247,13 +248,35 @@ describe("a sign-in", () => {
     expect(firstOf(explained)).toMatchObject({ code: "refresh-failing", fix: { command: "wirescope ping api" } });
   });
 
-  test("[TS-ERR-3] suggests signing in again with a permission that the token lacks", async () => {
+  test("[TS-ERR-3] suggests signing in again with a permission that the token lacks, with the command of the error", async () => {
     const world = await createOAuthWorld();
     await signIn(world);
     world.tool.neededScope = "notes:write";
     const explained = await explainWorld(world);
-    expect(firstOf(explained)).toMatchObject({ code: "scope-missing", fix: login });
+    const command = "wirescope login api --scope notes:write";
+    expect(firstOf(explained)).toMatchObject({ code: "scope-missing", fix: { command } });
     expect(firstOf(explained).problem).toContain("notes:write");
+    const credential = createOAuthCredential({ session: sessionOf(world) });
+    expect(await callTool(world.tool, credential)).toMatchObject({ advice: `Sign in with: ${command}` });
+  });
+
+  test("[TS-ERR-3] asks for a sign-in if the server responds with 403 to a request without a token", async () => {
+    const world = await createOAuthWorld();
+    const server = await startHostileServer((request, response) => {
+      const resource = new URL("/mcp", `http://${request.headers.host}`).href;
+      if (request.url === "/.well-known/oauth-protected-resource/mcp") {
+        respondJson(response, JSON.stringify({ resource, authorization_servers: [world.authorization.issuer] }));
+      } else if (request.url === "/mcp") {
+        const challenge = 'Bearer error="insufficient_scope", scope="notes:write"';
+        response.writeHead(403, { "www-authenticate": challenge }).end();
+      } else response.writeHead(404).end();
+    });
+    const explained = await explainWorld(world, {}, new URL("/mcp", server.url).href);
+    expect(firstOf(explained)).toMatchObject({
+      code: "sign-in-needed",
+      fix: login,
+    });
+    expect(JSON.stringify(explained.causes.map(({ problem, fix }) => [problem, fix]))).not.toMatch(/token/i);
   });
 
   test("reports tokens that cannot be read, and leaves the vault as it is", async () => {

@@ -1,7 +1,12 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocketServer } from "ws";
+import { createMemoryVault } from "../auth/vault/memory-vault.js";
+import { parseConfiguration } from "../config/parse-configuration.js";
+import { createToolServers } from "../connection/servers/tool-servers.js";
 import type { McpHandler } from "../connection/transports/streamable-http.test.helper.js";
+import { failureOf } from "../failure-of.test.helper.js";
 import { createScriptFolder } from "../process/temporary-scripts.test.helper.js";
+import { createSecretRegistry } from "../secrets/redactor.js";
 import { codesOf, explainEntry, firstOf, outcomesOf, startToolServer } from "./explain.test.helper.js";
 import type { Explanation } from "./explanation.js";
 
@@ -61,6 +66,39 @@ describe("401", () => {
       code: "credential-missing",
       fix: { position: { line: 3 }, write: '"headers": {"Authorization": "Bearer ${API_TOKEN}"}' },
     });
+  });
+
+  test("[TS-ERR-2] points to the header that the entry names for an API key, and not to Authorization", async () => {
+    const server = await startToolServer((_, response) => response.writeHead(401).end());
+    const url = server.url.href;
+    const entry = { type: "http", url, headers: { "X-Notes": "${NOTES}", "X-Tenant-Id": "${TENANT}" } };
+    const variables = { NOTES: "a-key-of-mine", TENANT: "acme" };
+    const oauth = { profile: "test", openVault: async () => createMemoryVault() };
+    const explained = await explainEntry(entry, { variables, oauth });
+    expect(firstOf(explained)).toMatchObject({ code: "token-refused", fix: { command: "export NOTES=…" } });
+    expect(JSON.stringify(explained)).not.toContain("Authorization");
+
+    const secrets = createSecretRegistry();
+    const servers = createToolServers({
+      configuration: parseConfiguration(JSON.stringify({ api: entry }), { secrets }),
+      variables,
+      pluginRoot: "/",
+      secrets,
+      assertTrusted: async () => {},
+      oauth: { vault: createMemoryVault() },
+      settings: { info: { name: "test", version: "0" } },
+    });
+    onTestFinished(() => servers.close());
+    const { advice, message } = await failureOf((await servers.open("api")).listTools());
+    expect(advice).toContain("check the value of X-Notes.");
+    expect(message).not.toContain("Authorization");
+  });
+
+  test("[TS-ERR-2] points to the header of an API key first, although the challenge asks for Authorization", async () => {
+    const headers = { "X-API-Key": "${API_KEY}" };
+    const explained = await explainRefusal({ challenge: "Bearer" }, { API_KEY: "a-key-of-mine" }, headers);
+    expect(codesOf(explained)).toEqual(["token-refused", "wrong-header"]);
+    expect(firstOf(explained)).toMatchObject({ fix: { command: "export API_KEY=…" } });
   });
 
   test("[TS-ERR-2] [TS-D-WHY-2] [TS-D-WHY-3] reports the times of an expired token", async () => {
@@ -213,6 +251,17 @@ describe("403", () => {
     const explained = await explainRefusal(forbidden, plain);
     expect(codesOf(explained)).toEqual(["permission-missing", "approval-needed"]);
   });
+
+  test.each([undefined, "Bearer", 'Bearer error="insufficient_scope", scope="notes:write"'])(
+    "[TS-ERR-3] does not speak of a token after a 403 to a request without one, with the challenge %s",
+    async (challenge) => {
+      const explained = await explainRefusal({ ...forbidden, ...(challenge && { challenge }) }, {}, {});
+      const problem = "The server does not allow the request, which had no credential.";
+      expect(explained.causes.map((cause) => cause.problem)).toContain(problem);
+      expect(firstOf(explained).fix.advice).toMatch(/^Add a credential/);
+      expect(JSON.stringify(explained.causes)).not.toMatch(/token/i);
+    },
+  );
 
   test("[TS-ERR-3] explains a 403 that names a scope by the scope", async () => {
     const challenge = 'Bearer error="insufficient_scope", scope="admin"';

@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { CredentialDescription, OAuthDescription } from "../../../connection-info.js";
 import { ToolServerError } from "../../../errors.js";
+import { isTenantHeader } from "../../../secrets/recognize-secrets.js";
 import {
   type Credential,
   credentialClosed,
@@ -53,7 +54,9 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
     throw new TypeError("An entry that uses OAuth cannot have an Authorization header.");
   }
   const fixed = createHeaderFields(sources, `The headers of the server ${JSON.stringify(server)}`);
-  const decideByPolicy = createRefusalPolicy(session, options.signIn, options.login);
+  const keyHeaders = sources.filter(({ name, variables }) => variables?.length && !isTenantHeader(name));
+  const keyNames = keyHeaders.map(({ name }) => name);
+  const decideByPolicy = createRefusalPolicy(session, options.signIn, options.login, keyNames);
   const tokensByHeaders = new WeakMap<HeaderFields, HeldToken>();
   const life = new AbortController();
   // Each running request listens to it.

@@ -1,5 +1,5 @@
 import { backOffMs } from "../../../back-off.js";
-import { commandLine } from "../../../command-line.js";
+import { commandLine, isPlainScope } from "../../../command-line.js";
 import { untracked } from "../../../diagnostics.js";
 import { describeProblem, ToolServerError } from "../../../errors.js";
 import { giveUp, type RefusalDecision, statusText } from "../../credentials/credential.js";
@@ -30,11 +30,12 @@ const maxStepUps = 5;
 const firstPauseMs = 30_000;
 const maxPauseMs = 600_000;
 
-/** `login` is the command with which a user signs in. */
+/** `login` is the command with which a user signs in, `keyHeaders` the headers of the entry that may carry an API key. */
 export function createRefusalPolicy(
   session: OAuthSession,
   signIn: SignIn | undefined,
   login: string = commandLine("login", session.context.server),
+  keyHeaders: readonly string[] = [],
 ): RefusalPolicy {
   const { context } = session;
   const { clock, track = untracked } = context;
@@ -63,7 +64,8 @@ export function createRefusalPolicy(
     // A 403 that does not ask for a token may have any reason, such as a firewall, so no sign-in is started.
     if ((signIn === undefined || status === 403) && reason === "first" && !challenge.isOAuth) {
       // A server that needs an API key responds in the same way, so do not claim that it uses OAuth.
-      const key = "If it needs an API key, configure a header for it.";
+      const named = keyHeaders.join(" and ");
+      const key = `If it needs an API key, ${named === "" ? "configure a header for it" : `check the value of ${named}`}.`;
       const problem = `${statusText(status)}: the server does not say how to sign in.`;
       const code = status === 403 ? "FORBIDDEN" : "UNAUTHORIZED";
       const failed = session.signInFailure;
@@ -163,9 +165,4 @@ export function createRefusalPolicy(
     if (session.isMachine) return giveUp(why, "Check the client and its scopes.", "TOKEN_REFUSED");
     return askUser(session.describe().issuer === undefined ? "first" : "dead", why, refused, signal);
   };
-}
-
-/** Whether a scope has no characters that a shell interprets: people paste commands. */
-function isPlainScope(scope: string): boolean {
-  return /^[\w.:/-]+$/.test(scope);
 }
