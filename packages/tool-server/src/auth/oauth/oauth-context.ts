@@ -34,6 +34,10 @@ export interface OAuthContext {
 export interface OAuthLimits {
   /** The time limit of one request with its body, in milliseconds. Default 10,000. */
   readonly requestMs: number;
+  /** The same for a request to a token endpoint, which may be slow and must not be repeated without need. Default 30,000. */
+  readonly tokenMs: number;
+  /** The time limit of a renewal with all its attempts: less than `tokenLockWaitMs`, for which others wait for it. Default 50,000. */
+  readonly renewalMs: number;
   /** The time limit of a discovery, in milliseconds. Default 30,000. */
   readonly discoveryMs: number;
   /** The maximum number of requests of a discovery. Default 16. */
@@ -46,6 +50,8 @@ export interface OAuthLimits {
 
 export const defaultOAuthLimits: OAuthLimits = {
   requestMs: 10_000,
+  tokenMs: 30_000,
+  renewalMs: 50_000,
   discoveryMs: 30_000,
   discoveryRequests: 16,
   responseBytes: 256 * 1024,

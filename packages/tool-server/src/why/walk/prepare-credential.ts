@@ -136,7 +136,7 @@ async function openSignIn(
     const shared = { info, http, secrets, clock, report };
     const sessionOptions: OAuthSessionOptions = {
       ...entryOAuthOptions({ ...shared, settings, server: entry.name, url, oauth, secretReader }),
-      limits: { requestMs, discoveryMs: 3 * requestMs },
+      limits: { requestMs, tokenMs: Math.min(walk.responseMs, 30_000), discoveryMs: 3 * requestMs },
       onEvent(event) {
         events.push(event);
         report(info, event.severity, event.text);

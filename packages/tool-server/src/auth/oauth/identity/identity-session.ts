@@ -258,6 +258,7 @@ function fetchThrough(context: OAuthContext): CustomFetch {
       headers: Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)),
       body: body === undefined || body === null ? undefined : String(body),
       requested: "a sign-in with the identity provider",
+      limitMs: method === "POST" ? context.limits.tokenMs : undefined,
     });
     const { status } = response;
     // Not a refusal, so a valid access token stays in use, and the next attempt may succeed.

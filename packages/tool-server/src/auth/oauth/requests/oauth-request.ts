@@ -13,6 +13,8 @@ export interface OAuthRequest extends Pick<HttpRequest, "url" | "headers" | "bod
   readonly method: "GET" | "POST";
   /** What is requested, for messages: `a token`. */
   readonly requested: string;
+  /** The time limit with the body, in milliseconds. Default `limits.requestMs`. */
+  readonly limitMs?: number | undefined;
   /** Whether another document is tried if this one does not exist. Default false. */
   readonly isSearch?: boolean | undefined;
 }
@@ -50,7 +52,7 @@ async function sendWithinLimits(
   signal: AbortSignal | undefined,
 ): Promise<OAuthResponse> {
   const { clock, limits } = context;
-  const { url, requested } = request;
+  const { url, requested, limitMs = limits.requestMs } = request;
   const defect = endpointDefect(url, context);
   if (defect !== undefined) {
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
@@ -59,8 +61,8 @@ async function sendWithinLimits(
     });
   }
   const limit = new AbortController();
-  const cancelTimer = clock.after(limits.requestMs, () => {
-    const problem = `${urlText(context, url)} did not respond within ${limits.requestMs / 1000} s to the request for ${requested}.`;
+  const cancelTimer = clock.after(limitMs, () => {
+    const problem = `${urlText(context, url)} did not respond within ${limitMs / 1000} s to the request for ${requested}.`;
     limit.abort(oauthFailure(context, "SERVER_UNREACHABLE", { problem, advice: "Try again later." }));
   });
   const both = signal === undefined ? limit.signal : AbortSignal.any([limit.signal, signal]);

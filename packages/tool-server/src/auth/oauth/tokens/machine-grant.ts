@@ -95,7 +95,8 @@ async function requestAssertion(
     ...parameters,
   });
   const headers = await authenticateClient(context, { publishedIssuer: issuer ?? url.origin }, client, form);
-  const response = await sendOAuthRequest(context, formRequest(url, form, "an assertion", headers));
+  const request = formRequest(url, form, "an assertion", headers);
+  const response = await sendOAuthRequest(context, { ...request, limitMs: context.limits.tokenMs });
   const { status, json } = response;
   const assertion = stringOf(json?.access_token);
   if (assertion !== undefined) context.secrets.add(assertion);

@@ -1,4 +1,5 @@
 import { backOffMs } from "../../../back-off.js";
+import { untilAborted } from "../../../clock.js";
 import type { ToolServerError } from "../../../errors.js";
 import type { ClientStore } from "../clients/client-store.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
@@ -17,25 +18,55 @@ export type Renewal =
   /** It was refused, for a reason that may be temporary or not. */
   | { readonly kind: "refused"; readonly failure: ToolServerError };
 
+/** Renews tokens with their refresh token. Rejects for transient reasons, and with the reason of the signal. */
+export type Renew = (record: TokenRecord, signal: AbortSignal) => Promise<Renewal>;
+
 export interface RenewalOptions extends Pick<OAuthContext, "secrets" | "clock" | "onEvent"> {
-  readonly renew: (record: TokenRecord) => Promise<Renewal>;
+  readonly renew: Renew;
 }
 
 const maxAttempts = 3;
 const firstPauseMs = 500;
 const maxPauseMs = 4000;
+/** No attempt starts later, so that the last one has the time of a token request. */
+const lastStartMs = 20_000;
+
+/** Runs a task that holds the lock of the tokens. At its time limit, the signal aborts with SERVER_UNREACHABLE. */
+export async function withRenewalLimit<T>(
+  options: Pick<OAuthContext, "server" | "secrets" | "clock" | "limits">,
+  task: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { clock, limits } = options;
+  const limit = new AbortController();
+  const cancelTimer = clock.after(limits.renewalMs, () => {
+    const problem = `the token was not obtained within ${limits.renewalMs / 1000} s.`;
+    limit.abort(oauthFailure(options, "SERVER_UNREACHABLE", { problem, advice: "Try again later." }));
+  });
+  try {
+    return await task(limit.signal);
+  } finally {
+    cancelTimer();
+  }
+}
 
 /**
- * Renews tokens, and retries a few times after a transient failure or a refusal without a clear reason. Rejects with the last
- * failure if it is transient.
+ * Renews tokens, and retries a few times after a transient failure or a refusal without a clear reason, as long as there is time for
+ * another attempt. Rejects with the last failure if it is transient.
  */
-export async function renewWithRetries(options: RenewalOptions, record: TokenRecord): Promise<Renewal> {
+export async function renewWithRetries(
+  options: RenewalOptions,
+  record: TokenRecord,
+  signal: AbortSignal,
+): Promise<Renewal> {
   const { clock, renew } = options;
+  const startedAt = clock.now();
   reportEvent(options, "refresh-started", "Renewing the token.");
   for (let attempt = 1; ; attempt += 1) {
     let failure: ToolServerError;
+    const pauseMs = backOffMs(attempt, firstPauseMs, maxPauseMs);
+    const isLast = (): boolean => attempt === maxAttempts || clock.now() - startedAt + pauseMs > lastStartMs;
     try {
-      const renewal = await renew(record);
+      const renewal = await renew(record, signal);
       if (renewal.kind === "tokens") {
         const until =
           renewal.record.expiresAt === undefined ? "" : ` It expires at ${timeText(renewal.record.expiresAt)}.`;
@@ -43,19 +74,18 @@ export async function renewWithRetries(options: RenewalOptions, record: TokenRec
         return renewal;
       }
       failure = renewal.failure;
-      if (renewal.kind === "dead" || attempt === maxAttempts) {
+      if (renewal.kind === "dead" || isLast()) {
         reportEvent(options, "tokens-dropped", `Cannot renew the token: ${failure.message}`, "warning");
         return renewal;
       }
     } catch (error) {
       if (!isTransientFailure(error)) throw error;
       failure = error;
-      if (attempt === maxAttempts) {
+      if (isLast()) {
         reportEvent(options, "refresh-failed", failure.message, "warning");
         throw failure;
       }
     }
-    const pauseMs = backOffMs(attempt, firstPauseMs, maxPauseMs);
     reportEvent(options, "refresh-failed", `${failure.message} Retrying in ${pauseMs / 1000} s.`, "warning");
     await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
   }
@@ -71,9 +101,9 @@ export function createTokenRenewer(
   clients: ClientStore,
   serverOf: () => Promise<AuthorizationServer>,
   settings: RequestSettings = {},
-): (record: TokenRecord) => Promise<Renewal> {
-  return async (record) => {
-    const server = await serverOf();
+): Renew {
+  return async (record, signal) => {
+    const server = await untilAborted(serverOf(), signal);
     const client = await clients.byId(server, record.clientId);
     if (record.refreshToken === undefined || (client === undefined && record.clientId !== "")) {
       const problem = "the client of its tokens is no longer known.";
@@ -82,7 +112,7 @@ export function createTokenRenewer(
     const key = record.proofKey === undefined ? undefined : await proofKeyOf(context, record.proofKey);
     const { resource } = requestRules(server, record.resource, settings);
     const form = { grant_type: "refresh_token", refresh_token: record.refreshToken, ...resourceField(resource) };
-    const outcome = await requestTokens(context, { server, client, form, key });
+    const outcome = await requestTokens(context, { server, client, form, key, signal });
     if (outcome.kind === "tokens") {
       const { tokens } = outcome;
       return {

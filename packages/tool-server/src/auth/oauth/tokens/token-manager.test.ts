@@ -3,6 +3,7 @@ import { createFakeClock } from "../../../fake-clock.test.helper.js";
 import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { createMemoryVault } from "../../vault/memory-vault.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
+import { defaultOAuthLimits } from "../oauth-context.js";
 import { createTokenManager, type TokenManager } from "./token-manager.js";
 import { type TokenRecord, tokenRecordToJson } from "./token-store.js";
 
@@ -61,6 +62,7 @@ async function createSlowVault(): Promise<SlowVault> {
     server: "notes",
     secrets: createSecretRegistry(),
     clock: createFakeClock(),
+    limits: defaultOAuthLimits,
     onEvent: () => undefined,
     vault,
     key,

@@ -1,11 +1,12 @@
 import { backOffMs } from "../../../back-off.js";
+import { untilAborted } from "../../../clock.js";
 import { type SetOutcome, untracked } from "../../../diagnostics.js";
 import { describeProblem, ToolServerError } from "../../../errors.js";
 import { createSingleFlight } from "../../../single-flight.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { isTransientFailure, oauthFailure } from "../oauth-errors.js";
-import { type Renewal, renewWithRetries } from "./renewal.js";
+import { type Renew, renewWithRetries, withRenewalLimit } from "./renewal.js";
 import {
   createTokenStore,
   type HeldToken,
@@ -49,12 +50,12 @@ export interface TokenManager {
   stop(reason: Error): Promise<void>;
 }
 
-export interface TokenManagerOptions extends Pick<OAuthContext, "server" | "secrets" | "clock" | "onEvent" | "track"> {
+export interface TokenManagerOptions
+  extends Pick<OAuthContext, "server" | "secrets" | "clock" | "limits" | "onEvent" | "track"> {
   readonly vault: Vault;
   /** The entry of the tokens in the vault. */
   readonly key: VaultKey;
-  /** Renews tokens with their refresh token. Rejects for transient reasons. */
-  readonly renew: (record: TokenRecord) => Promise<Renewal>;
+  readonly renew: Renew;
   /** Obtains tokens without a user, if the grant allows it. Default: a user has to sign in. */
   readonly acquire?: (() => Promise<TokenRecord>) | undefined;
   /** Whether these tokens may be used: other settings may have obtained them. Default: all. */
@@ -142,7 +143,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     // Not with a refresh token: it would give access even after the identity was withdrawn.
     if (acquire !== undefined) {
       reportEvent(options, "refresh-started", "Requesting a new token.");
-      const record = await acquire();
+      const record = await withRenewalLimit(options, (signal) => untilAborted(acquire(), signal));
       reportEvent(options, "refreshed", "Obtained a new token.");
       return write(record, found?.revision);
     }
@@ -153,7 +154,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     }
     // The old refresh token may be invalid once the new one was issued, so make sure first that there is space for it.
     const renewal = await store.reserve(async (put) => {
-      const renewed = await renewWithRetries(options, found.record);
+      const renewed = await withRenewalLimit(options, (signal) => renewWithRetries(options, found.record, signal));
       return renewed.kind === "tokens" ? write(renewed.record, found.revision, put) : renewed;
     });
     if (!("kind" in renewal)) return renewal;

@@ -115,7 +115,8 @@ async function sendTokenRequest(
   if (key !== undefined) {
     headers.dpop = await createProof(context, key, { method: "POST", url: server.tokenEndpoint, nonce });
   }
-  return sendOAuthRequest(context, formRequest(server.tokenEndpoint, body, "a token", headers), signal);
+  const tokenRequest = formRequest(server.tokenEndpoint, body, "a token", headers);
+  return sendOAuthRequest(context, { ...tokenRequest, limitMs: context.limits.tokenMs }, signal);
 }
 
 export type GrantForm = Readonly<Record<string, string>>;

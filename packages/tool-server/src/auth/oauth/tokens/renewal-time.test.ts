@@ -1,0 +1,86 @@
+import type { ServerResponse } from "node:http";
+import { expect, test } from "vitest";
+import { createFakeClock } from "../../../fake-clock.test.helper.js";
+import { startHostileServer } from "../../../http/hostile-http-server.test.helper.js";
+import { waiting } from "../../../waiting.test.helper.js";
+import { createClientStore } from "../clients/client-store.js";
+import { legacyAuthorizationServer } from "../discovery/authorization-server.js";
+import { createOAuthWorld } from "../oauth-world.test.helper.js";
+import { vaultKeyOf } from "../session/session-options.js";
+import { createTokenRenewer } from "./renewal.js";
+import { createTokenManager, type TokenManagerOptions } from "./token-manager.js";
+import { type TokenRecord, tokenLockWaitMs } from "./token-store.js";
+
+const record: TokenRecord = {
+  accessToken: "access-1",
+  tokenType: "Bearer",
+  refreshToken: "refresh-1",
+  expiresAt: undefined,
+  obtainedAt: 0,
+  scopes: undefined,
+  identity: undefined,
+  clientId: "",
+  resource: "https://h/mcp",
+  requestedScopes: [],
+  proofKey: undefined,
+};
+
+/** A renewal whose token endpoint responds when the test says so, with a clock that only the test advances. */
+async function startRenewal(more: Partial<TokenManagerOptions> = {}) {
+  const requests: ServerResponse[] = [];
+  const { url } = await startHostileServer((_, response) => requests.push(response));
+  const world = await createOAuthWorld();
+  const clock = createFakeClock();
+  const { context } = world.session({ clock });
+  const { vault } = world;
+  const key = vaultKeyOf({ ...context, url: context.url.href, profile: "test", vault }, url.origin, "tokens");
+  const clients = createClientStore(context, { vault, keyOf: (issuer) => ({ ...key, issuer, item: "client" }) });
+  const renew = createTokenRenewer(context, clients, async () => legacyAuthorizationServer(url));
+  const manager = createTokenManager({ ...context, vault, key, renew, ...more });
+  const startedAt = clock.now();
+  const ended = manager.replace(await manager.save(record)).then(
+    (token) => ({ token: token?.record.accessToken, afterMs: clock.now() - startedAt }),
+    ({ code }) => ({ code, afterMs: clock.now() - startedAt }),
+  );
+  const arrived = (count: number) => expect.poll(() => requests.length, waiting).toBe(count);
+  return { requests, clock, ended, arrived, events: world.events };
+}
+
+const tokens = JSON.stringify({ access_token: "access-2", token_type: "Bearer" });
+
+test("waits for a token endpoint that responds after 29 seconds", async () => {
+  const { requests, clock, ended, arrived } = await startRenewal();
+  await arrived(1);
+  clock.advance(29_000);
+  requests[0]?.setHeader("content-type", "application/json").end(tokens);
+  expect(await ended).toEqual({ token: "access-2", afterMs: 29_000 });
+});
+
+test("starts no second attempt after a token endpoint that was silent for 30 seconds", async () => {
+  const { requests, clock, ended, arrived } = await startRenewal();
+  await arrived(1);
+  clock.advance(30_000);
+  expect(await ended).toEqual({ code: "SERVER_UNREACHABLE", afterMs: 30_000 });
+  expect(requests).toHaveLength(1);
+});
+
+test("ends a renewal with all its attempts before others stop waiting for the lock", async () => {
+  const { requests, clock, ended, arrived, events } = await startRenewal();
+  await arrived(1);
+  clock.advance(19_000);
+  requests[0]?.writeHead(503).end();
+  await expect.poll(() => events.map(({ kind }) => kind), waiting).toContain("refresh-failed");
+  clock.advance(500);
+  await arrived(2);
+  clock.advance(30_000);
+  const { afterMs } = await ended;
+  expect(afterMs).toBe(49_500);
+  expect(afterMs).toBeLessThan(tokenLockWaitMs);
+});
+
+test("ends a request for tokens without a user before others stop waiting for the lock", async () => {
+  const { clock, ended } = await startRenewal({ acquire: () => new Promise(() => {}) });
+  await expect.poll(() => clock.waiting, waiting).toBe(1);
+  clock.advance(50_000);
+  expect(await ended).toEqual({ code: "SERVER_UNREACHABLE", afterMs: 50_000 });
+});
