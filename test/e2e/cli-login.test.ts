@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createBrowser } from "./browser.test.helper.js";
-import type { Run } from "./command.test.helper.js";
-import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
+import type { Run, TerminalUser } from "./command.test.helper.js";
+import { browsingPerson, createLoginWorld, type LoginWorld, urlPrintedIn } from "./login-world.test.helper.js";
+import { runGateway } from "./running-command.test.helper.js";
 
 /** A person signs in with the forms of a real authorization server. */
 function login(world: LoginWorld, ...more: string[]): Promise<Run> {
@@ -22,6 +23,30 @@ describe("a sign-in", () => {
     expect(stderr).toContain("Requested scopes:\n  notes:read\n  offline_access\nTokens are stored in ");
     expect(stdout).toBe(`Signed in to notes with ${issuer}.\nScopes: notes:read.\nConnected to notes: notes 3.1.0\n`);
   });
+
+  test.each([false, true])(
+    "says at the terminal that a response with another state was rejected, and continues (with a gateway: %s)",
+    async (hasGateway) => {
+      const world = await createLoginWorld();
+      if (hasGateway) await runGateway(["--trust", ...world.shared], { env: world.env });
+      const browse = browsingPerson();
+      const pages: number[] = [];
+      const person: TerminalUser = async (question, stderr, signal) => {
+        if (question.includes("browser") || question.includes("paste")) {
+          const callback = new URL(urlPrintedIn(stderr)).searchParams.get("redirect_uri");
+          // The redirect of an older tab, which is reloaded.
+          for (const code of ["a", "b"])
+            pages.push((await fetch(`${callback}?state=of-an-older-page&code=${code}`)).status);
+        }
+        return browse(question, stderr, signal);
+      };
+      const argv = ["login", "notes", ...(hasGateway ? [] : ["--trust"])];
+      const { code, stderr } = await world.run(argv, { person });
+      expect({ code, pages }).toEqual({ code: 0, pages: [400, 400] });
+      expect(stderr.match(/^Rejected a response that does not belong to this sign-in/gm)).toHaveLength(1);
+      expect(stderr).not.toContain("of-an-older-page");
+    },
+  );
 
   test("[TS-OAUTH-5] leaves its tokens encrypted, and other processes use them without asking", async () => {
     const world = await createLoginWorld();

@@ -178,6 +178,7 @@ async function attempt(
     for await (const { event } of client.signIn({ server, way, scopes: [...scopes], ...confirmed }, { signal })) {
       if (event.case === "done" && event.value.server !== undefined) return event.value.server;
       if (event.case === "waiting") io.stderr.write(`${printableText(event.value.message)}\n`);
+      if (event.case === "notice") person.notify?.(event.value.message);
       // The stream reports the result of the sign-in, whatever happens here.
       if (event.case === "prompt") void show(event.value).catch(() => {});
     }

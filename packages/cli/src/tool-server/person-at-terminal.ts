@@ -64,6 +64,11 @@ export function personAtTerminal(io: Io, confirmedOrigin?: string): SignIn {
       const pasted = (await io.ask(question, signal)).trim();
       return pasted === "" ? undefined : { pasted };
     },
+    notify(text) {
+      // The cursor may be behind a question.
+      if (io.ask !== undefined) say();
+      say(text);
+    },
     async confirmIssuer({ server, from, to }, signal) {
       say(`${server} now uses another authorization server: ${to} instead of ${from}.`);
       say("Either its operator has moved it, or somebody is trying to get your credentials.");

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { parseUrl } from "@wirescope/channelz/internal";
 import type { OAuthSession } from "@wirescope/tool-server/auth";
 import {
+  SignInNoticeSchema,
   type SignInRequest,
   type SignInResponse,
   SignInResponseSchema,
@@ -39,6 +40,7 @@ export async function* signInStream(options: SignInStreamOptions): AsyncGenerato
       signal,
       onShown: (shown) => report({ case: "prompt", value: promptToMessage(shown) }),
       onWaiting: () => report(waiting),
+      onNotice: (message) => report({ case: "notice", value: create(SignInNoticeSchema, { message }) }),
       onStep(step) {
         if (request.withSteps) report({ case: "step", value: signInStepToMessage(step) });
       },

@@ -29,6 +29,8 @@ export interface SignInRun extends Pick<SignInOptions, "way" | "scopes" | "reaso
   onShown(shown: ShownSignIn): void;
   /** Another process is signing in: there is nothing to show. */
   onWaiting?(): void;
+  /** A sentence that the user should know. */
+  onNotice?(text: string): void;
   /** A step of the OAuth flow has ended. */
   onStep?(step: OAuthStep): void;
 }
@@ -74,6 +76,9 @@ export function createSignIns(events: Pick<GatewayEvents, "emit">): SignIns {
         if (signal.aborted) onAbort();
         else signal.addEventListener("abort", onAbort, { once: true });
       });
+    },
+    notify(text) {
+      for (const run of inProgress.get(server)?.runs ?? []) run.onNotice?.(text);
     },
     // Without confirmation it fails, and the failure says what to confirm.
     confirmIssuer: async ({ to }) => to === confirmedIssuer,

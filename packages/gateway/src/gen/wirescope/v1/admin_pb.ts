@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file wirescope/v1/admin.proto.
  */
 export const file_wirescope_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("Chh3aXJlc2NvcGUvdjEvYWRtaW4ucHJvdG8SDHdpcmVzY29wZS52MSKRAwoGU2VydmVyEgwKBG5hbWUYASABKAkSFQoNY29uZmlndXJhdGlvbhgCIAEoCRIqCgl0cmFuc3BvcnQYAyABKA4yFy53aXJlc2NvcGUudjEuVHJhbnNwb3J0Eg4KBnRhcmdldBgEIAEoCRIuCgVzdGF0ZRgFIAEoDjIfLndpcmVzY29wZS52MS5Db25uZWN0aXZpdHlTdGF0ZRImCgdmYWlsdXJlGAYgASgLMhUud2lyZXNjb3BlLnYxLkZhaWx1cmUSNAoOYXV0aGVudGljYXRpb24YByABKAsyHC53aXJlc2NvcGUudjEuQXV0aGVudGljYXRpb24SFwoKdG9vbF9jb3VudBgIIAEoDUgAiAEBEhIKCmNoYW5uZWxfaWQYCSABKAMSEwoLc2VydmVyX25hbWUYCiABKAkSFgoOc2VydmVyX3ZlcnNpb24YCyABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgMIAEoCRIVCg1saXN0X3Byb2JsZW1zGA0gAygJQg0KC190b29sX2NvdW50IvQCCgdGYWlsdXJlEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1pc3N1ZXJfY2hhbmdlGAQgASgLMhoud2lyZXNjb3BlLnYxLklzc3VlckNoYW5nZRIzCg5mb3JlaWduX29yaWdpbhgFIAEoCzIbLndpcmVzY29wZS52MS5Gb3JlaWduT3JpZ2luEg8KB3N1YmplY3QYBiABKAkSDwoHcHJvYmxlbRgHIAEoCRIQCghldmlkZW5jZRgIIAEoCRIOCgZhZHZpY2UYCSABKAkSFwoPdW5zZXRfdmFyaWFibGVzGAogAygJEi4KCmJlZ2luX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3NpZ25faW4YDCABKAsyGi53aXJlc2NvcGUudjEuU2lnbkluQWR2aWNlIh4KDFNpZ25JbkFkdmljZRIOCgZzY29wZXMYASADKAkiLwoNRm9yZWlnbk9yaWdpbhIOCgZpc3N1ZXIYASABKAkSDgoGb3JpZ2luGAIgASgJIigKDElzc3VlckNoYW5nZRIMCgRmcm9tGAEgASgJEgoKAnRvGAIgASgJInQKDkF1dGhlbnRpY2F0aW9uEigKBm1ldGhvZBgBIAEoDjIYLndpcmVzY29wZS52MS5BdXRoTWV0aG9kEg8KB3N1bW1hcnkYAiABKAkSJwoFb2F1dGgYAyABKAsyGC53aXJlc2NvcGUudjEuT0F1dGhTdGF0ZSKhAgoKT0F1dGhTdGF0ZRIRCglzaWduZWRfaW4YASABKAgSEgoKc2lnbmluZ19pbhgCIAEoCBIOCgZpc3N1ZXIYAyABKAkSDwoHYWNjb3VudBgEIAEoCRIOCgZzY29wZXMYBSADKAkSLwoLZXhwaXJlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC29idGFpbl90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglyZW5ld2FibGUYCCABKAgSEgoKdG9rZW5fdHlwZRgJIAEoCRIyCg5wYXVzZV9lbmRfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiZQoSTGlzdFNlcnZlcnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEigKBHRpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIq4BChNMaXN0U2VydmVyc1Jlc3BvbnNlEiUKB3NlcnZlcnMYASADKAsyFC53aXJlc2NvcGUudjEuU2VydmVyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCg5yZWxvYWRfZmFpbHVyZRgEIAEoCzIVLndpcmVzY29wZS52MS5GYWlsdXJlIhUKE1dhdGNoU2VydmVyc1JlcXVlc3QifQoUV2F0Y2hTZXJ2ZXJzUmVzcG9uc2USJQoHc2VydmVycxgBIAMoCzIULndpcmVzY29wZS52MS5TZXJ2ZXISDwoHcmVtb3ZlZBgCIAMoCRItCg5yZWxvYWRfZmFpbHVyZRgDIAEoCzIVLndpcmVzY29wZS52MS5GYWlsdXJlIrIBCg1TaWduSW5SZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCRIkCgN3YXkYAiABKA4yFy53aXJlc2NvcGUudjEuU2lnbkluV2F5Eg4KBnNjb3BlcxgDIAMoCRIYChBjb25maXJtZWRfaXNzdWVyGAQgASgJEhgKEGNvbmZpcm1lZF9vcmlnaW4YBSABKAkSEwoLcmV0dXJuX3BhdGgYBiABKAkSEgoKd2l0aF9zdGVwcxgHIAEoCCLLAQoOU2lnbkluUmVzcG9uc2USLAoGcHJvbXB0GAEgASgLMhoud2lyZXNjb3BlLnYxLlNpZ25JblByb21wdEgAEi4KB3dhaXRpbmcYAiABKAsyGy53aXJlc2NvcGUudjEuU2lnbkluV2FpdGluZ0gAEigKBGRvbmUYAyABKAsyGC53aXJlc2NvcGUudjEuU2lnbkluRG9uZUgAEigKBHN0ZXAYBCABKAsyGC53aXJlc2NvcGUudjEuU2lnbkluU3RlcEgAQgcKBWV2ZW50IvEBCgpTaWduSW5TdGVwEgwKBG5hbWUYASABKAkSLAoHb3V0Y29tZRgCIAEoDjIbLndpcmVzY29wZS52MS5DaGVjay5PdXRjb21lEg4KBm1ldGhvZBgDIAEoCRILCgN1cmwYBCABKAkSJwoEc2VudBgFIAMoCzIZLndpcmVzY29wZS52MS5TaWduSW5GaWVsZBIOCgZzdGF0dXMYBiABKAUSKwoIcmVjZWl2ZWQYByADKAsyGS53aXJlc2NvcGUudjEuU2lnbkluRmllbGQSEwoLZHVyYXRpb25fbXMYCCABKAUSDwoHZmFpbHVyZRgJIAEoCSIqCgtTaWduSW5GaWVsZBIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJIswBCgxTaWduSW5Qcm9tcHQSEgoKc2lnbl9pbl9pZBgBIAEoCRIOCgZpc3N1ZXIYAiABKAkSDgoGc2NvcGVzGAMgAygJEhIKCm5ld19zY29wZXMYBCADKAkSDwoHc3RvcmFnZRgFIAEoCRIuCgdicm93c2VyGAYgASgLMhsud2lyZXNjb3BlLnYxLlNpZ25JbkJyb3dzZXJIABIsCgZkZXZpY2UYByABKAsyGi53aXJlc2NvcGUudjEuU2lnbkluRGV2aWNlSABCBQoDd2F5IjIKDVNpZ25JbkJyb3dzZXISCwoDdXJsGAEgASgJEhQKDHJlZGlyZWN0X3VyaRgCIAEoCSJ1CgxTaWduSW5EZXZpY2USCwoDdXJsGAEgASgJEhEKCXVzZXJfY29kZRgCIAEoCRIUCgxjb21wbGV0ZV91cmwYAyABKAkSLwoLZXhwaXJlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIiAKDVNpZ25JbldhaXRpbmcSDwoHbWVzc2FnZRgBIAEoCSIyCgpTaWduSW5Eb25lEiQKBnNlcnZlchgBIAEoCzIULndpcmVzY29wZS52MS5TZXJ2ZXIiPAoVQ29tcGxldGVTaWduSW5SZXF1ZXN0EhIKCnNpZ25faW5faWQYASABKAkSDwoHYWRkcmVzcxgCIAEoCSIYChZDb21wbGV0ZVNpZ25JblJlc3BvbnNlIi0KDlNpZ25PdXRSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCRILCgNhbGwYAiABKAgiqgEKD1NpZ25PdXRSZXNwb25zZRIoCgV3aXBlZBgBIAMoCzIZLndpcmVzY29wZS52MS5XaXBlZFRva2VucxIpCgVwcm9vZhgCIAEoCzIaLndpcmVzY29wZS52MS5TaWduT3V0UHJvb2YSEAoIcHJvYmxlbXMYAyADKAkSMAoJcmVtYWluaW5nGAQgAygLMh0ud2lyZXNjb3BlLnYxLlJlbWFpbmluZ1Rva2VucyIuCg9SZW1haW5pbmdUb2tlbnMSCwoDdXJsGAEgASgJEg4KBnRlbmFudBgCIAEoCSJ+CgtXaXBlZFRva2VucxIOCgZpc3N1ZXIYASABKAkSLgoMYWNjZXNzX3Rva2VuGAIgASgLMhgud2lyZXNjb3BlLnYxLlJldm9jYXRpb24SLwoNcmVmcmVzaF90b2tlbhgDIAEoCzIYLndpcmVzY29wZS52MS5SZXZvY2F0aW9uIrUBCgpSZXZvY2F0aW9uEjEKB291dGNvbWUYASABKA4yIC53aXJlc2NvcGUudjEuUmV2b2NhdGlvbi5PdXRjb21lEg4KBnJlYXNvbhgCIAEoCSJkCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABITCg9PVVRDT01FX1JFVk9LRUQQARIXChNPVVRDT01FX1VOU1VQUE9SVEVEEAISEgoOT1VUQ09NRV9GQUlMRUQQAyKNAgoMU2lnbk91dFByb29mEjMKB291dGNvbWUYASABKA4yIi53aXJlc2NvcGUudjEuU2lnbk91dFByb29mLk91dGNvbWUSDgoGc3RhdHVzGAIgASgFEi8KC2V4cGlyZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YBCABKAkidwoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASEwoPT1VUQ09NRV9SRUZVU0VEEAESFAoQT1VUQ09NRV9BQ0NFUFRFRBACEhMKD09VVENPTUVfVU5DTEVBUhADEhMKD09VVENPTUVfTk9USElORxAEIiIKEFJlY29ubmVjdFJlcXVlc3QSDgoGc2VydmVyGAEgASgJIjkKEVJlY29ubmVjdFJlc3BvbnNlEiQKBnNlcnZlchgBIAEoCzIULndpcmVzY29wZS52MS5TZXJ2ZXIiJAoSR2V0QXBwcm92YWxSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCSK+AQoTR2V0QXBwcm92YWxSZXNwb25zZRInCgVzdGF0ZRgBIAEoDjIYLndpcmVzY29wZS52MS5UcnVzdFN0YXRlEg4KBnJlYXNvbhgCIAEoCRITCgtmaW5nZXJwcmludBgDIAEoCRITCgtkZXNjcmlwdGlvbhgEIAMoCRItCgdjaGFuZ2VzGAUgAygLMhwud2lyZXNjb3BlLnYxLkFwcHJvdmFsQ2hhbmdlEhUKDXRoaXNfcnVuX29ubHkYBiABKAgiawoOQXBwcm92YWxDaGFuZ2USDQoFZmllbGQYASABKAkSDAoEcGF0aBgCIAEoCRITCgZiZWZvcmUYAyABKAlIAIgBARISCgVhZnRlchgEIAEoCUgBiAEBQgkKB19iZWZvcmVCCAoGX2FmdGVyIjUKDkFwcHJvdmVSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCRITCgtmaW5nZXJwcmludBgCIAEoCSI3Cg9BcHByb3ZlUmVzcG9uc2USJAoGc2VydmVyGAEgASgLMhQud2lyZXNjb3BlLnYxLlNlcnZlciIgCg5FeHBsYWluUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkicQoPRXhwbGFpblJlc3BvbnNlEiMKBHN0ZXAYASABKAsyEy53aXJlc2NvcGUudjEuQ2hlY2tIABIwCgtleHBsYW5hdGlvbhgCIAEoCzIZLndpcmVzY29wZS52MS5FeHBsYW5hdGlvbkgAQgcKBWV2ZW50IoQCCgtFeHBsYW5hdGlvbhIOCgZzZXJ2ZXIYASABKAkSKgoJdHJhbnNwb3J0GAIgASgOMhcud2lyZXNjb3BlLnYxLlRyYW5zcG9ydBIMCgR3ZWxsGAMgASgIEiMKBmNhdXNlcxgEIAMoCzITLndpcmVzY29wZS52MS5DYXVzZRIiCgVzdGVwcxgFIAMoCzITLndpcmVzY29wZS52MS5DaGVjaxIpCgxyZXF1aXJlbWVudHMYBiADKAsyEy53aXJlc2NvcGUudjEuQ2hlY2sSEwoLcGVybWlzc2lvbnMYByADKAkSIgoFbm90ZXMYCCADKAsyEy53aXJlc2NvcGUudjEuQ2F1c2UidwoFQ2F1c2USDAoEY29kZRgBIAEoCRINCgV0aXRsZRgCIAEoCRIOCgZ3ZWlnaHQYAyABKAESDwoHcHJvYmxlbRgEIAEoCRIQCghldmlkZW5jZRgFIAMoCRIeCgNmaXgYBiABKAsyES53aXJlc2NvcGUudjEuRml4ImEKA0ZpeBIOCgZhZHZpY2UYASABKAkSDwoHY29tbWFuZBgCIAEoCRIMCgRmaWxlGAMgASgJEgwKBGxpbmUYBCABKAUSDgoGY29sdW1uGAUgASgFEg0KBXdyaXRlGAYgASgJIrIBCgVDaGVjaxIMCgRuYW1lGAEgASgJEiwKB291dGNvbWUYAiABKA4yGy53aXJlc2NvcGUudjEuQ2hlY2suT3V0Y29tZRIQCghldmlkZW5jZRgDIAMoCSJbCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABIOCgpPVVRDT01FX09LEAESEgoOT1VUQ09NRV9GQUlMRUQQAhITCg9PVVRDT01FX1NLSVBQRUQQAyIPCg1SZWxvYWRSZXF1ZXN0IiEKDlJlbG9hZFJlc3BvbnNlEg8KB3NlcnZlcnMYASADKAkiIgoPU2V0RGVidWdSZXF1ZXN0Eg8KB2VuYWJsZWQYASABKAgiJwoQU2V0RGVidWdSZXNwb25zZRITCgt3YXNfZW5hYmxlZBgBIAEoCCp7CglUcmFuc3BvcnQSGQoVVFJBTlNQT1JUX1VOU1BFQ0lGSUVEEAASEgoOVFJBTlNQT1JUX0hUVFAQARIRCg1UUkFOU1BPUlRfU1NFEAISFwoTVFJBTlNQT1JUX1dFQlNPQ0tFVBADEhMKD1RSQU5TUE9SVF9TVERJTxAEKuABChFDb25uZWN0aXZpdHlTdGF0ZRIiCh5DT05ORUNUSVZJVFlfU1RBVEVfVU5TUEVDSUZJRUQQABIbChdDT05ORUNUSVZJVFlfU1RBVEVfSURMRRABEiEKHUNPTk5FQ1RJVklUWV9TVEFURV9DT05ORUNUSU5HEAISHAoYQ09OTkVDVElWSVRZX1NUQVRFX1JFQURZEAMSKAokQ09OTkVDVElWSVRZX1NUQVRFX1RSQU5TSUVOVF9GQUlMVVJFEAQSHwobQ09OTkVDVElWSVRZX1NUQVRFX1NIVVRET1dOEAUqpAEKCkF1dGhNZXRob2QSGwoXQVVUSF9NRVRIT0RfVU5TUEVDSUZJRUQQABIUChBBVVRIX01FVEhPRF9OT05FEAESFwoTQVVUSF9NRVRIT0RfSEVBREVSUxACEhYKEkFVVEhfTUVUSE9EX0hFTFBFUhADEhsKF0FVVEhfTUVUSE9EX0VOVklST05NRU5UEAQSFQoRQVVUSF9NRVRIT0RfT0FVVEgQBSpZCglTaWduSW5XYXkSGwoXU0lHTl9JTl9XQVlfVU5TUEVDSUZJRUQQABIXChNTSUdOX0lOX1dBWV9CUk9XU0VSEAESFgoSU0lHTl9JTl9XQVlfREVWSUNFEAIqiAEKClRydXN0U3RhdGUSGwoXVFJVU1RfU1RBVEVfVU5TUEVDSUZJRUQQABIXChNUUlVTVF9TVEFURV9UUlVTVEVEEAESEwoPVFJVU1RfU1RBVEVfTkVXEAISFwoTVFJVU1RfU1RBVEVfQ0hBTkdFRBADEhYKElRSVVNUX1NUQVRFX0RFTklFRBAEMvUGCgxBZG1pblNlcnZpY2USVwoLTGlzdFNlcnZlcnMSIC53aXJlc2NvcGUudjEuTGlzdFNlcnZlcnNSZXF1ZXN0GiEud2lyZXNjb3BlLnYxLkxpc3RTZXJ2ZXJzUmVzcG9uc2UiA5ACARJXCgxXYXRjaFNlcnZlcnMSIS53aXJlc2NvcGUudjEuV2F0Y2hTZXJ2ZXJzUmVxdWVzdBoiLndpcmVzY29wZS52MS5XYXRjaFNlcnZlcnNSZXNwb25zZTABEkUKBlNpZ25JbhIbLndpcmVzY29wZS52MS5TaWduSW5SZXF1ZXN0Ghwud2lyZXNjb3BlLnYxLlNpZ25JblJlc3BvbnNlMAESWwoOQ29tcGxldGVTaWduSW4SIy53aXJlc2NvcGUudjEuQ29tcGxldGVTaWduSW5SZXF1ZXN0GiQud2lyZXNjb3BlLnYxLkNvbXBsZXRlU2lnbkluUmVzcG9uc2USRgoHU2lnbk91dBIcLndpcmVzY29wZS52MS5TaWduT3V0UmVxdWVzdBodLndpcmVzY29wZS52MS5TaWduT3V0UmVzcG9uc2USTAoJUmVjb25uZWN0Eh4ud2lyZXNjb3BlLnYxLlJlY29ubmVjdFJlcXVlc3QaHy53aXJlc2NvcGUudjEuUmVjb25uZWN0UmVzcG9uc2USVwoLR2V0QXBwcm92YWwSIC53aXJlc2NvcGUudjEuR2V0QXBwcm92YWxSZXF1ZXN0GiEud2lyZXNjb3BlLnYxLkdldEFwcHJvdmFsUmVzcG9uc2UiA5ACARJGCgdBcHByb3ZlEhwud2lyZXNjb3BlLnYxLkFwcHJvdmVSZXF1ZXN0Gh0ud2lyZXNjb3BlLnYxLkFwcHJvdmVSZXNwb25zZRJICgdFeHBsYWluEhwud2lyZXNjb3BlLnYxLkV4cGxhaW5SZXF1ZXN0Gh0ud2lyZXNjb3BlLnYxLkV4cGxhaW5SZXNwb25zZTABEkkKCFNldERlYnVnEh0ud2lyZXNjb3BlLnYxLlNldERlYnVnUmVxdWVzdBoeLndpcmVzY29wZS52MS5TZXREZWJ1Z1Jlc3BvbnNlEkMKBlJlbG9hZBIbLndpcmVzY29wZS52MS5SZWxvYWRSZXF1ZXN0Ghwud2lyZXNjb3BlLnYxLlJlbG9hZFJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("Chh3aXJlc2NvcGUvdjEvYWRtaW4ucHJvdG8SDHdpcmVzY29wZS52MSKRAwoGU2VydmVyEgwKBG5hbWUYASABKAkSFQoNY29uZmlndXJhdGlvbhgCIAEoCRIqCgl0cmFuc3BvcnQYAyABKA4yFy53aXJlc2NvcGUudjEuVHJhbnNwb3J0Eg4KBnRhcmdldBgEIAEoCRIuCgVzdGF0ZRgFIAEoDjIfLndpcmVzY29wZS52MS5Db25uZWN0aXZpdHlTdGF0ZRImCgdmYWlsdXJlGAYgASgLMhUud2lyZXNjb3BlLnYxLkZhaWx1cmUSNAoOYXV0aGVudGljYXRpb24YByABKAsyHC53aXJlc2NvcGUudjEuQXV0aGVudGljYXRpb24SFwoKdG9vbF9jb3VudBgIIAEoDUgAiAEBEhIKCmNoYW5uZWxfaWQYCSABKAMSEwoLc2VydmVyX25hbWUYCiABKAkSFgoOc2VydmVyX3ZlcnNpb24YCyABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgMIAEoCRIVCg1saXN0X3Byb2JsZW1zGA0gAygJQg0KC190b29sX2NvdW50IvQCCgdGYWlsdXJlEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1pc3N1ZXJfY2hhbmdlGAQgASgLMhoud2lyZXNjb3BlLnYxLklzc3VlckNoYW5nZRIzCg5mb3JlaWduX29yaWdpbhgFIAEoCzIbLndpcmVzY29wZS52MS5Gb3JlaWduT3JpZ2luEg8KB3N1YmplY3QYBiABKAkSDwoHcHJvYmxlbRgHIAEoCRIQCghldmlkZW5jZRgIIAEoCRIOCgZhZHZpY2UYCSABKAkSFwoPdW5zZXRfdmFyaWFibGVzGAogAygJEi4KCmJlZ2luX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3NpZ25faW4YDCABKAsyGi53aXJlc2NvcGUudjEuU2lnbkluQWR2aWNlIh4KDFNpZ25JbkFkdmljZRIOCgZzY29wZXMYASADKAkiLwoNRm9yZWlnbk9yaWdpbhIOCgZpc3N1ZXIYASABKAkSDgoGb3JpZ2luGAIgASgJIigKDElzc3VlckNoYW5nZRIMCgRmcm9tGAEgASgJEgoKAnRvGAIgASgJInQKDkF1dGhlbnRpY2F0aW9uEigKBm1ldGhvZBgBIAEoDjIYLndpcmVzY29wZS52MS5BdXRoTWV0aG9kEg8KB3N1bW1hcnkYAiABKAkSJwoFb2F1dGgYAyABKAsyGC53aXJlc2NvcGUudjEuT0F1dGhTdGF0ZSKhAgoKT0F1dGhTdGF0ZRIRCglzaWduZWRfaW4YASABKAgSEgoKc2lnbmluZ19pbhgCIAEoCBIOCgZpc3N1ZXIYAyABKAkSDwoHYWNjb3VudBgEIAEoCRIOCgZzY29wZXMYBSADKAkSLwoLZXhwaXJlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC29idGFpbl90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglyZW5ld2FibGUYCCABKAgSEgoKdG9rZW5fdHlwZRgJIAEoCRIyCg5wYXVzZV9lbmRfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiZQoSTGlzdFNlcnZlcnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEigKBHRpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIq4BChNMaXN0U2VydmVyc1Jlc3BvbnNlEiUKB3NlcnZlcnMYASADKAsyFC53aXJlc2NvcGUudjEuU2VydmVyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCg5yZWxvYWRfZmFpbHVyZRgEIAEoCzIVLndpcmVzY29wZS52MS5GYWlsdXJlIhUKE1dhdGNoU2VydmVyc1JlcXVlc3QifQoUV2F0Y2hTZXJ2ZXJzUmVzcG9uc2USJQoHc2VydmVycxgBIAMoCzIULndpcmVzY29wZS52MS5TZXJ2ZXISDwoHcmVtb3ZlZBgCIAMoCRItCg5yZWxvYWRfZmFpbHVyZRgDIAEoCzIVLndpcmVzY29wZS52MS5GYWlsdXJlIrIBCg1TaWduSW5SZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCRIkCgN3YXkYAiABKA4yFy53aXJlc2NvcGUudjEuU2lnbkluV2F5Eg4KBnNjb3BlcxgDIAMoCRIYChBjb25maXJtZWRfaXNzdWVyGAQgASgJEhgKEGNvbmZpcm1lZF9vcmlnaW4YBSABKAkSEwoLcmV0dXJuX3BhdGgYBiABKAkSEgoKd2l0aF9zdGVwcxgHIAEoCCL5AQoOU2lnbkluUmVzcG9uc2USLAoGcHJvbXB0GAEgASgLMhoud2lyZXNjb3BlLnYxLlNpZ25JblByb21wdEgAEi4KB3dhaXRpbmcYAiABKAsyGy53aXJlc2NvcGUudjEuU2lnbkluV2FpdGluZ0gAEigKBGRvbmUYAyABKAsyGC53aXJlc2NvcGUudjEuU2lnbkluRG9uZUgAEigKBHN0ZXAYBCABKAsyGC53aXJlc2NvcGUudjEuU2lnbkluU3RlcEgAEiwKBm5vdGljZRgFIAEoCzIaLndpcmVzY29wZS52MS5TaWduSW5Ob3RpY2VIAEIHCgVldmVudCIfCgxTaWduSW5Ob3RpY2USDwoHbWVzc2FnZRgBIAEoCSLxAQoKU2lnbkluU3RlcBIMCgRuYW1lGAEgASgJEiwKB291dGNvbWUYAiABKA4yGy53aXJlc2NvcGUudjEuQ2hlY2suT3V0Y29tZRIOCgZtZXRob2QYAyABKAkSCwoDdXJsGAQgASgJEicKBHNlbnQYBSADKAsyGS53aXJlc2NvcGUudjEuU2lnbkluRmllbGQSDgoGc3RhdHVzGAYgASgFEisKCHJlY2VpdmVkGAcgAygLMhkud2lyZXNjb3BlLnYxLlNpZ25JbkZpZWxkEhMKC2R1cmF0aW9uX21zGAggASgFEg8KB2ZhaWx1cmUYCSABKAkiKgoLU2lnbkluRmllbGQSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSLMAQoMU2lnbkluUHJvbXB0EhIKCnNpZ25faW5faWQYASABKAkSDgoGaXNzdWVyGAIgASgJEg4KBnNjb3BlcxgDIAMoCRISCgpuZXdfc2NvcGVzGAQgAygJEg8KB3N0b3JhZ2UYBSABKAkSLgoHYnJvd3NlchgGIAEoCzIbLndpcmVzY29wZS52MS5TaWduSW5Ccm93c2VySAASLAoGZGV2aWNlGAcgASgLMhoud2lyZXNjb3BlLnYxLlNpZ25JbkRldmljZUgAQgUKA3dheSIyCg1TaWduSW5Ccm93c2VyEgsKA3VybBgBIAEoCRIUCgxyZWRpcmVjdF91cmkYAiABKAkidQoMU2lnbkluRGV2aWNlEgsKA3VybBgBIAEoCRIRCgl1c2VyX2NvZGUYAiABKAkSFAoMY29tcGxldGVfdXJsGAMgASgJEi8KC2V4cGlyZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIgCg1TaWduSW5XYWl0aW5nEg8KB21lc3NhZ2UYASABKAkiMgoKU2lnbkluRG9uZRIkCgZzZXJ2ZXIYASABKAsyFC53aXJlc2NvcGUudjEuU2VydmVyIjwKFUNvbXBsZXRlU2lnbkluUmVxdWVzdBISCgpzaWduX2luX2lkGAEgASgJEg8KB2FkZHJlc3MYAiABKAkiGAoWQ29tcGxldGVTaWduSW5SZXNwb25zZSItCg5TaWduT3V0UmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSCwoDYWxsGAIgASgIIqoBCg9TaWduT3V0UmVzcG9uc2USKAoFd2lwZWQYASADKAsyGS53aXJlc2NvcGUudjEuV2lwZWRUb2tlbnMSKQoFcHJvb2YYAiABKAsyGi53aXJlc2NvcGUudjEuU2lnbk91dFByb29mEhAKCHByb2JsZW1zGAMgAygJEjAKCXJlbWFpbmluZxgEIAMoCzIdLndpcmVzY29wZS52MS5SZW1haW5pbmdUb2tlbnMiLgoPUmVtYWluaW5nVG9rZW5zEgsKA3VybBgBIAEoCRIOCgZ0ZW5hbnQYAiABKAkifgoLV2lwZWRUb2tlbnMSDgoGaXNzdWVyGAEgASgJEi4KDGFjY2Vzc190b2tlbhgCIAEoCzIYLndpcmVzY29wZS52MS5SZXZvY2F0aW9uEi8KDXJlZnJlc2hfdG9rZW4YAyABKAsyGC53aXJlc2NvcGUudjEuUmV2b2NhdGlvbiK1AQoKUmV2b2NhdGlvbhIxCgdvdXRjb21lGAEgASgOMiAud2lyZXNjb3BlLnYxLlJldm9jYXRpb24uT3V0Y29tZRIOCgZyZWFzb24YAiABKAkiZAoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASEwoPT1VUQ09NRV9SRVZPS0VEEAESFwoTT1VUQ09NRV9VTlNVUFBPUlRFRBACEhIKDk9VVENPTUVfRkFJTEVEEAMijQIKDFNpZ25PdXRQcm9vZhIzCgdvdXRjb21lGAEgASgOMiIud2lyZXNjb3BlLnYxLlNpZ25PdXRQcm9vZi5PdXRjb21lEg4KBnN0YXR1cxgCIAEoBRIvCgtleHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAQgASgJIncKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhMKD09VVENPTUVfUkVGVVNFRBABEhQKEE9VVENPTUVfQUNDRVBURUQQAhITCg9PVVRDT01FX1VOQ0xFQVIQAxITCg9PVVRDT01FX05PVEhJTkcQBCIiChBSZWNvbm5lY3RSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCSI5ChFSZWNvbm5lY3RSZXNwb25zZRIkCgZzZXJ2ZXIYASABKAsyFC53aXJlc2NvcGUudjEuU2VydmVyIiQKEkdldEFwcHJvdmFsUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkivgEKE0dldEFwcHJvdmFsUmVzcG9uc2USJwoFc3RhdGUYASABKA4yGC53aXJlc2NvcGUudjEuVHJ1c3RTdGF0ZRIOCgZyZWFzb24YAiABKAkSEwoLZmluZ2VycHJpbnQYAyABKAkSEwoLZGVzY3JpcHRpb24YBCADKAkSLQoHY2hhbmdlcxgFIAMoCzIcLndpcmVzY29wZS52MS5BcHByb3ZhbENoYW5nZRIVCg10aGlzX3J1bl9vbmx5GAYgASgIImsKDkFwcHJvdmFsQ2hhbmdlEg0KBWZpZWxkGAEgASgJEgwKBHBhdGgYAiABKAkSEwoGYmVmb3JlGAMgASgJSACIAQESEgoFYWZ0ZXIYBCABKAlIAYgBAUIJCgdfYmVmb3JlQggKBl9hZnRlciI1Cg5BcHByb3ZlUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSEwoLZmluZ2VycHJpbnQYAiABKAkiNwoPQXBwcm92ZVJlc3BvbnNlEiQKBnNlcnZlchgBIAEoCzIULndpcmVzY29wZS52MS5TZXJ2ZXIiIAoORXhwbGFpblJlcXVlc3QSDgoGc2VydmVyGAEgASgJInEKD0V4cGxhaW5SZXNwb25zZRIjCgRzdGVwGAEgASgLMhMud2lyZXNjb3BlLnYxLkNoZWNrSAASMAoLZXhwbGFuYXRpb24YAiABKAsyGS53aXJlc2NvcGUudjEuRXhwbGFuYXRpb25IAEIHCgVldmVudCKEAgoLRXhwbGFuYXRpb24SDgoGc2VydmVyGAEgASgJEioKCXRyYW5zcG9ydBgCIAEoDjIXLndpcmVzY29wZS52MS5UcmFuc3BvcnQSDAoEd2VsbBgDIAEoCBIjCgZjYXVzZXMYBCADKAsyEy53aXJlc2NvcGUudjEuQ2F1c2USIgoFc3RlcHMYBSADKAsyEy53aXJlc2NvcGUudjEuQ2hlY2sSKQoMcmVxdWlyZW1lbnRzGAYgAygLMhMud2lyZXNjb3BlLnYxLkNoZWNrEhMKC3Blcm1pc3Npb25zGAcgAygJEiIKBW5vdGVzGAggAygLMhMud2lyZXNjb3BlLnYxLkNhdXNlIncKBUNhdXNlEgwKBGNvZGUYASABKAkSDQoFdGl0bGUYAiABKAkSDgoGd2VpZ2h0GAMgASgBEg8KB3Byb2JsZW0YBCABKAkSEAoIZXZpZGVuY2UYBSADKAkSHgoDZml4GAYgASgLMhEud2lyZXNjb3BlLnYxLkZpeCJhCgNGaXgSDgoGYWR2aWNlGAEgASgJEg8KB2NvbW1hbmQYAiABKAkSDAoEZmlsZRgDIAEoCRIMCgRsaW5lGAQgASgFEg4KBmNvbHVtbhgFIAEoBRINCgV3cml0ZRgGIAEoCSKyAQoFQ2hlY2sSDAoEbmFtZRgBIAEoCRIsCgdvdXRjb21lGAIgASgOMhsud2lyZXNjb3BlLnYxLkNoZWNrLk91dGNvbWUSEAoIZXZpZGVuY2UYAyADKAkiWwoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASDgoKT1VUQ09NRV9PSxABEhIKDk9VVENPTUVfRkFJTEVEEAISEwoPT1VUQ09NRV9TS0lQUEVEEAMiDwoNUmVsb2FkUmVxdWVzdCIhCg5SZWxvYWRSZXNwb25zZRIPCgdzZXJ2ZXJzGAEgAygJIiIKD1NldERlYnVnUmVxdWVzdBIPCgdlbmFibGVkGAEgASgIIicKEFNldERlYnVnUmVzcG9uc2USEwoLd2FzX2VuYWJsZWQYASABKAgqewoJVHJhbnNwb3J0EhkKFVRSQU5TUE9SVF9VTlNQRUNJRklFRBAAEhIKDlRSQU5TUE9SVF9IVFRQEAESEQoNVFJBTlNQT1JUX1NTRRACEhcKE1RSQU5TUE9SVF9XRUJTT0NLRVQQAxITCg9UUkFOU1BPUlRfU1RESU8QBCrgAQoRQ29ubmVjdGl2aXR5U3RhdGUSIgoeQ09OTkVDVElWSVRZX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXQ09OTkVDVElWSVRZX1NUQVRFX0lETEUQARIhCh1DT05ORUNUSVZJVFlfU1RBVEVfQ09OTkVDVElORxACEhwKGENPTk5FQ1RJVklUWV9TVEFURV9SRUFEWRADEigKJENPTk5FQ1RJVklUWV9TVEFURV9UUkFOU0lFTlRfRkFJTFVSRRAEEh8KG0NPTk5FQ1RJVklUWV9TVEFURV9TSFVURE9XThAFKqQBCgpBdXRoTWV0aG9kEhsKF0FVVEhfTUVUSE9EX1VOU1BFQ0lGSUVEEAASFAoQQVVUSF9NRVRIT0RfTk9ORRABEhcKE0FVVEhfTUVUSE9EX0hFQURFUlMQAhIWChJBVVRIX01FVEhPRF9IRUxQRVIQAxIbChdBVVRIX01FVEhPRF9FTlZJUk9OTUVOVBAEEhUKEUFVVEhfTUVUSE9EX09BVVRIEAUqWQoJU2lnbkluV2F5EhsKF1NJR05fSU5fV0FZX1VOU1BFQ0lGSUVEEAASFwoTU0lHTl9JTl9XQVlfQlJPV1NFUhABEhYKElNJR05fSU5fV0FZX0RFVklDRRACKogBCgpUcnVzdFN0YXRlEhsKF1RSVVNUX1NUQVRFX1VOU1BFQ0lGSUVEEAASFwoTVFJVU1RfU1RBVEVfVFJVU1RFRBABEhMKD1RSVVNUX1NUQVRFX05FVxACEhcKE1RSVVNUX1NUQVRFX0NIQU5HRUQQAxIWChJUUlVTVF9TVEFURV9ERU5JRUQQBDL1BgoMQWRtaW5TZXJ2aWNlElcKC0xpc3RTZXJ2ZXJzEiAud2lyZXNjb3BlLnYxLkxpc3RTZXJ2ZXJzUmVxdWVzdBohLndpcmVzY29wZS52MS5MaXN0U2VydmVyc1Jlc3BvbnNlIgOQAgESVwoMV2F0Y2hTZXJ2ZXJzEiEud2lyZXNjb3BlLnYxLldhdGNoU2VydmVyc1JlcXVlc3QaIi53aXJlc2NvcGUudjEuV2F0Y2hTZXJ2ZXJzUmVzcG9uc2UwARJFCgZTaWduSW4SGy53aXJlc2NvcGUudjEuU2lnbkluUmVxdWVzdBocLndpcmVzY29wZS52MS5TaWduSW5SZXNwb25zZTABElsKDkNvbXBsZXRlU2lnbkluEiMud2lyZXNjb3BlLnYxLkNvbXBsZXRlU2lnbkluUmVxdWVzdBokLndpcmVzY29wZS52MS5Db21wbGV0ZVNpZ25JblJlc3BvbnNlEkYKB1NpZ25PdXQSHC53aXJlc2NvcGUudjEuU2lnbk91dFJlcXVlc3QaHS53aXJlc2NvcGUudjEuU2lnbk91dFJlc3BvbnNlEkwKCVJlY29ubmVjdBIeLndpcmVzY29wZS52MS5SZWNvbm5lY3RSZXF1ZXN0Gh8ud2lyZXNjb3BlLnYxLlJlY29ubmVjdFJlc3BvbnNlElcKC0dldEFwcHJvdmFsEiAud2lyZXNjb3BlLnYxLkdldEFwcHJvdmFsUmVxdWVzdBohLndpcmVzY29wZS52MS5HZXRBcHByb3ZhbFJlc3BvbnNlIgOQAgESRgoHQXBwcm92ZRIcLndpcmVzY29wZS52MS5BcHByb3ZlUmVxdWVzdBodLndpcmVzY29wZS52MS5BcHByb3ZlUmVzcG9uc2USSAoHRXhwbGFpbhIcLndpcmVzY29wZS52MS5FeHBsYWluUmVxdWVzdBodLndpcmVzY29wZS52MS5FeHBsYWluUmVzcG9uc2UwARJJCghTZXREZWJ1ZxIdLndpcmVzY29wZS52MS5TZXREZWJ1Z1JlcXVlc3QaHi53aXJlc2NvcGUudjEuU2V0RGVidWdSZXNwb25zZRJDCgZSZWxvYWQSGy53aXJlc2NvcGUudjEuUmVsb2FkUmVxdWVzdBocLndpcmVzY29wZS52MS5SZWxvYWRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * A tool server behind the gateway, and its current state.
@@ -607,6 +607,14 @@ export type SignInResponse = Message<"wirescope.v1.SignInResponse"> & {
      */
     value: SignInStep;
     case: "step";
+  } | {
+    /**
+     * Something that the user should know while the sign-in continues, such as a rejected response.
+     *
+     * @generated from field: wirescope.v1.SignInNotice notice = 5;
+     */
+    value: SignInNotice;
+    case: "notice";
   } | { case: undefined; value?: undefined };
 };
 
@@ -616,6 +624,27 @@ export type SignInResponse = Message<"wirescope.v1.SignInResponse"> & {
  */
 export const SignInResponseSchema: GenMessage<SignInResponse> = /*@__PURE__*/
   messageDesc(file_wirescope_v1_admin, 12);
+
+/**
+ * Something that the user should know.
+ *
+ * @generated from message wirescope.v1.SignInNotice
+ */
+export type SignInNotice = Message<"wirescope.v1.SignInNotice"> & {
+  /**
+   * One sentence.
+   *
+   * @generated from field: string message = 1;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message wirescope.v1.SignInNotice.
+ * Use `create(SignInNoticeSchema)` to create a new message.
+ */
+export const SignInNoticeSchema: GenMessage<SignInNotice> = /*@__PURE__*/
+  messageDesc(file_wirescope_v1_admin, 13);
 
 /**
  * One step of an OAuth flow: a request and its response, or a decision. Secrets are replaced.
@@ -684,7 +713,7 @@ export type SignInStep = Message<"wirescope.v1.SignInStep"> & {
  * Use `create(SignInStepSchema)` to create a new message.
  */
 export const SignInStepSchema: GenMessage<SignInStep> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 13);
+  messageDesc(file_wirescope_v1_admin, 14);
 
 /**
  * A parameter, a header or a field of JSON.
@@ -708,7 +737,7 @@ export type SignInField = Message<"wirescope.v1.SignInField"> & {
  * Use `create(SignInFieldSchema)` to create a new message.
  */
 export const SignInFieldSchema: GenMessage<SignInField> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 14);
+  messageDesc(file_wirescope_v1_admin, 15);
 
 /**
  * What to show to the user.
@@ -774,7 +803,7 @@ export type SignInPrompt = Message<"wirescope.v1.SignInPrompt"> & {
  * Use `create(SignInPromptSchema)` to create a new message.
  */
 export const SignInPromptSchema: GenMessage<SignInPrompt> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 15);
+  messageDesc(file_wirescope_v1_admin, 16);
 
 /**
  * @generated from message wirescope.v1.SignInBrowser
@@ -800,7 +829,7 @@ export type SignInBrowser = Message<"wirescope.v1.SignInBrowser"> & {
  * Use `create(SignInBrowserSchema)` to create a new message.
  */
 export const SignInBrowserSchema: GenMessage<SignInBrowser> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 16);
+  messageDesc(file_wirescope_v1_admin, 17);
 
 /**
  * @generated from message wirescope.v1.SignInDevice
@@ -838,7 +867,7 @@ export type SignInDevice = Message<"wirescope.v1.SignInDevice"> & {
  * Use `create(SignInDeviceSchema)` to create a new message.
  */
 export const SignInDeviceSchema: GenMessage<SignInDevice> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 17);
+  messageDesc(file_wirescope_v1_admin, 18);
 
 /**
  * @generated from message wirescope.v1.SignInWaiting
@@ -857,7 +886,7 @@ export type SignInWaiting = Message<"wirescope.v1.SignInWaiting"> & {
  * Use `create(SignInWaitingSchema)` to create a new message.
  */
 export const SignInWaitingSchema: GenMessage<SignInWaiting> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 18);
+  messageDesc(file_wirescope_v1_admin, 19);
 
 /**
  * @generated from message wirescope.v1.SignInDone
@@ -876,7 +905,7 @@ export type SignInDone = Message<"wirescope.v1.SignInDone"> & {
  * Use `create(SignInDoneSchema)` to create a new message.
  */
 export const SignInDoneSchema: GenMessage<SignInDone> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 19);
+  messageDesc(file_wirescope_v1_admin, 20);
 
 /**
  * @generated from message wirescope.v1.CompleteSignInRequest
@@ -900,7 +929,7 @@ export type CompleteSignInRequest = Message<"wirescope.v1.CompleteSignInRequest"
  * Use `create(CompleteSignInRequestSchema)` to create a new message.
  */
 export const CompleteSignInRequestSchema: GenMessage<CompleteSignInRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 20);
+  messageDesc(file_wirescope_v1_admin, 21);
 
 /**
  * @generated from message wirescope.v1.CompleteSignInResponse
@@ -913,7 +942,7 @@ export type CompleteSignInResponse = Message<"wirescope.v1.CompleteSignInRespons
  * Use `create(CompleteSignInResponseSchema)` to create a new message.
  */
 export const CompleteSignInResponseSchema: GenMessage<CompleteSignInResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 21);
+  messageDesc(file_wirescope_v1_admin, 22);
 
 /**
  * @generated from message wirescope.v1.SignOutRequest
@@ -937,7 +966,7 @@ export type SignOutRequest = Message<"wirescope.v1.SignOutRequest"> & {
  * Use `create(SignOutRequestSchema)` to create a new message.
  */
 export const SignOutRequestSchema: GenMessage<SignOutRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 22);
+  messageDesc(file_wirescope_v1_admin, 23);
 
 /**
  * @generated from message wirescope.v1.SignOutResponse
@@ -977,7 +1006,7 @@ export type SignOutResponse = Message<"wirescope.v1.SignOutResponse"> & {
  * Use `create(SignOutResponseSchema)` to create a new message.
  */
 export const SignOutResponseSchema: GenMessage<SignOutResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 23);
+  messageDesc(file_wirescope_v1_admin, 24);
 
 /**
  * @generated from message wirescope.v1.RemainingTokens
@@ -1003,7 +1032,7 @@ export type RemainingTokens = Message<"wirescope.v1.RemainingTokens"> & {
  * Use `create(RemainingTokensSchema)` to create a new message.
  */
 export const RemainingTokensSchema: GenMessage<RemainingTokens> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 24);
+  messageDesc(file_wirescope_v1_admin, 25);
 
 /**
  * @generated from message wirescope.v1.WipedTokens
@@ -1032,7 +1061,7 @@ export type WipedTokens = Message<"wirescope.v1.WipedTokens"> & {
  * Use `create(WipedTokensSchema)` to create a new message.
  */
 export const WipedTokensSchema: GenMessage<WipedTokens> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 25);
+  messageDesc(file_wirescope_v1_admin, 26);
 
 /**
  * What happened to a token at its authorization server.
@@ -1058,7 +1087,7 @@ export type Revocation = Message<"wirescope.v1.Revocation"> & {
  * Use `create(RevocationSchema)` to create a new message.
  */
 export const RevocationSchema: GenMessage<Revocation> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 26);
+  messageDesc(file_wirescope_v1_admin, 27);
 
 /**
  * @generated from enum wirescope.v1.Revocation.Outcome
@@ -1096,7 +1125,7 @@ export type Revocation_Outcome = (typeof Revocation_Outcome)[keyof typeof Revoca
  * Describes the enum wirescope.v1.Revocation.Outcome.
  */
 export const Revocation_OutcomeSchema: GenEnum<Revocation_Outcome> = /*@__PURE__*/
-  enumDesc(file_wirescope_v1_admin, 26, 0);
+  enumDesc(file_wirescope_v1_admin, 27, 0);
 
 /**
  * @generated from message wirescope.v1.SignOutProof
@@ -1134,7 +1163,7 @@ export type SignOutProof = Message<"wirescope.v1.SignOutProof"> & {
  * Use `create(SignOutProofSchema)` to create a new message.
  */
 export const SignOutProofSchema: GenMessage<SignOutProof> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 27);
+  messageDesc(file_wirescope_v1_admin, 28);
 
 /**
  * @generated from enum wirescope.v1.SignOutProof.Outcome
@@ -1183,7 +1212,7 @@ export type SignOutProof_Outcome = (typeof SignOutProof_Outcome)[keyof typeof Si
  * Describes the enum wirescope.v1.SignOutProof.Outcome.
  */
 export const SignOutProof_OutcomeSchema: GenEnum<SignOutProof_Outcome> = /*@__PURE__*/
-  enumDesc(file_wirescope_v1_admin, 27, 0);
+  enumDesc(file_wirescope_v1_admin, 28, 0);
 
 /**
  * @generated from message wirescope.v1.ReconnectRequest
@@ -1200,7 +1229,7 @@ export type ReconnectRequest = Message<"wirescope.v1.ReconnectRequest"> & {
  * Use `create(ReconnectRequestSchema)` to create a new message.
  */
 export const ReconnectRequestSchema: GenMessage<ReconnectRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 28);
+  messageDesc(file_wirescope_v1_admin, 29);
 
 /**
  * @generated from message wirescope.v1.ReconnectResponse
@@ -1217,7 +1246,7 @@ export type ReconnectResponse = Message<"wirescope.v1.ReconnectResponse"> & {
  * Use `create(ReconnectResponseSchema)` to create a new message.
  */
 export const ReconnectResponseSchema: GenMessage<ReconnectResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 29);
+  messageDesc(file_wirescope_v1_admin, 30);
 
 /**
  * @generated from message wirescope.v1.GetApprovalRequest
@@ -1234,7 +1263,7 @@ export type GetApprovalRequest = Message<"wirescope.v1.GetApprovalRequest"> & {
  * Use `create(GetApprovalRequestSchema)` to create a new message.
  */
 export const GetApprovalRequestSchema: GenMessage<GetApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 30);
+  messageDesc(file_wirescope_v1_admin, 31);
 
 /**
  * @generated from message wirescope.v1.GetApprovalResponse
@@ -1287,7 +1316,7 @@ export type GetApprovalResponse = Message<"wirescope.v1.GetApprovalResponse"> & 
  * Use `create(GetApprovalResponseSchema)` to create a new message.
  */
 export const GetApprovalResponseSchema: GenMessage<GetApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 31);
+  messageDesc(file_wirescope_v1_admin, 32);
 
 /**
  * One difference between the approved entry and the current one.
@@ -1327,7 +1356,7 @@ export type ApprovalChange = Message<"wirescope.v1.ApprovalChange"> & {
  * Use `create(ApprovalChangeSchema)` to create a new message.
  */
 export const ApprovalChangeSchema: GenMessage<ApprovalChange> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 32);
+  messageDesc(file_wirescope_v1_admin, 33);
 
 /**
  * @generated from message wirescope.v1.ApproveRequest
@@ -1351,7 +1380,7 @@ export type ApproveRequest = Message<"wirescope.v1.ApproveRequest"> & {
  * Use `create(ApproveRequestSchema)` to create a new message.
  */
 export const ApproveRequestSchema: GenMessage<ApproveRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 33);
+  messageDesc(file_wirescope_v1_admin, 34);
 
 /**
  * @generated from message wirescope.v1.ApproveResponse
@@ -1370,7 +1399,7 @@ export type ApproveResponse = Message<"wirescope.v1.ApproveResponse"> & {
  * Use `create(ApproveResponseSchema)` to create a new message.
  */
 export const ApproveResponseSchema: GenMessage<ApproveResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 34);
+  messageDesc(file_wirescope_v1_admin, 35);
 
 /**
  * @generated from message wirescope.v1.ExplainRequest
@@ -1387,7 +1416,7 @@ export type ExplainRequest = Message<"wirescope.v1.ExplainRequest"> & {
  * Use `create(ExplainRequestSchema)` to create a new message.
  */
 export const ExplainRequestSchema: GenMessage<ExplainRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 35);
+  messageDesc(file_wirescope_v1_admin, 36);
 
 /**
  * @generated from message wirescope.v1.ExplainResponse
@@ -1420,7 +1449,7 @@ export type ExplainResponse = Message<"wirescope.v1.ExplainResponse"> & {
  * Use `create(ExplainResponseSchema)` to create a new message.
  */
 export const ExplainResponseSchema: GenMessage<ExplainResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 36);
+  messageDesc(file_wirescope_v1_admin, 37);
 
 /**
  * Why a server does not work, or that it does.
@@ -1486,7 +1515,7 @@ export type Explanation = Message<"wirescope.v1.Explanation"> & {
  * Use `create(ExplanationSchema)` to create a new message.
  */
 export const ExplanationSchema: GenMessage<Explanation> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 37);
+  messageDesc(file_wirescope_v1_admin, 38);
 
 /**
  * One possible cause of a failure.
@@ -1538,7 +1567,7 @@ export type Cause = Message<"wirescope.v1.Cause"> & {
  * Use `create(CauseSchema)` to create a new message.
  */
 export const CauseSchema: GenMessage<Cause> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 38);
+  messageDesc(file_wirescope_v1_admin, 39);
 
 /**
  * How to fix a cause.
@@ -1590,7 +1619,7 @@ export type Fix = Message<"wirescope.v1.Fix"> & {
  * Use `create(FixSchema)` to create a new message.
  */
 export const FixSchema: GenMessage<Fix> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 39);
+  messageDesc(file_wirescope_v1_admin, 40);
 
 /**
  * A step or a requirement, and its outcome.
@@ -1619,7 +1648,7 @@ export type Check = Message<"wirescope.v1.Check"> & {
  * Use `create(CheckSchema)` to create a new message.
  */
 export const CheckSchema: GenMessage<Check> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 40);
+  messageDesc(file_wirescope_v1_admin, 41);
 
 /**
  * @generated from enum wirescope.v1.Check.Outcome
@@ -1657,7 +1686,7 @@ export type Check_Outcome = (typeof Check_Outcome)[keyof typeof Check_Outcome] |
  * Describes the enum wirescope.v1.Check.Outcome.
  */
 export const Check_OutcomeSchema: GenEnum<Check_Outcome> = /*@__PURE__*/
-  enumDesc(file_wirescope_v1_admin, 40, 0);
+  enumDesc(file_wirescope_v1_admin, 41, 0);
 
 /**
  * @generated from message wirescope.v1.ReloadRequest
@@ -1670,7 +1699,7 @@ export type ReloadRequest = Message<"wirescope.v1.ReloadRequest"> & {
  * Use `create(ReloadRequestSchema)` to create a new message.
  */
 export const ReloadRequestSchema: GenMessage<ReloadRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 41);
+  messageDesc(file_wirescope_v1_admin, 42);
 
 /**
  * @generated from message wirescope.v1.ReloadResponse
@@ -1689,7 +1718,7 @@ export type ReloadResponse = Message<"wirescope.v1.ReloadResponse"> & {
  * Use `create(ReloadResponseSchema)` to create a new message.
  */
 export const ReloadResponseSchema: GenMessage<ReloadResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 42);
+  messageDesc(file_wirescope_v1_admin, 43);
 
 /**
  * @generated from message wirescope.v1.SetDebugRequest
@@ -1706,7 +1735,7 @@ export type SetDebugRequest = Message<"wirescope.v1.SetDebugRequest"> & {
  * Use `create(SetDebugRequestSchema)` to create a new message.
  */
 export const SetDebugRequestSchema: GenMessage<SetDebugRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 43);
+  messageDesc(file_wirescope_v1_admin, 44);
 
 /**
  * @generated from message wirescope.v1.SetDebugResponse
@@ -1725,7 +1754,7 @@ export type SetDebugResponse = Message<"wirescope.v1.SetDebugResponse"> & {
  * Use `create(SetDebugResponseSchema)` to create a new message.
  */
 export const SetDebugResponseSchema: GenMessage<SetDebugResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 44);
+  messageDesc(file_wirescope_v1_admin, 45);
 
 /**
  * How the gateway connects to a server.

@@ -131,7 +131,7 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
         throw oauthFailure(context, "SIGN_IN_FAILED", { problem: "no client id is known for it.", advice });
       }
       const { client, config } = await configure(context, url, clientId, clientSecret, signInAdvice);
-      const receiver = await openCallbackReceiver(context, options.redirect ?? {});
+      const receiver = await openCallbackReceiver(context, options.redirect ?? {}, (text) => person.notify?.(text));
       try {
         const verifier = client.randomPKCECodeVerifier();
         const [state, nonce] = [randomBytes(32).toString("base64url"), randomBytes(32).toString("base64url")];

@@ -30,10 +30,11 @@ export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcom
   // First, because the check whether a client is still registered uses that endpoint too.
   if (server.authorizationEndpoint !== undefined) await flow.confirmOrigin(server.authorizationEndpoint, signal);
   const known = await clients.find(server);
-  const receiver = await openCallbackReceiver(context, {
-    host,
-    port: flow.redirect.port ?? keptPort(known, host),
-  });
+  const receiver = await openCallbackReceiver(
+    context,
+    { host, port: flow.redirect.port ?? keptPort(known, host) },
+    (text) => flow.signIn.notify?.(text),
+  );
   const { returnTo } = flow.signIn;
   try {
     if (context.observer?.stopsBeforeSignIn) await stopHere(flow, known, receiver.redirectUri);

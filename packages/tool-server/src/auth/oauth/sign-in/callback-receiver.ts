@@ -37,6 +37,8 @@ export interface SignInEnding {
 }
 
 const callbackPath = "/callback";
+const rejectedResponse =
+  "Rejected a response that does not belong to this sign-in (its state differs), such as that of an older page. Still waiting for the page that was opened last.";
 const maxUrlLength = 16_384;
 /** How long the last page may take to reach the browser. */
 const showMs = 1000;
@@ -45,13 +47,16 @@ const waitMs = 60_000;
 
 /**
  * Binds the port of a redirect URI, on loopback addresses only. Rejects with SIGN_IN_FAILED, which names the port, if it is in
- * use.
+ * use. `notify` gets a sentence for the user when the first response with another state is rejected.
  */
 export async function openCallbackReceiver(
   context: OAuthContext,
   { host = "127.0.0.1", port = 0 }: RedirectOptions,
+  notify: (text: string) => void = () => {},
 ): Promise<CallbackReceiver> {
   let expected: { readonly state: string; readonly resolve: (parameters: URLSearchParams) => void } | undefined;
+
+  let hasNotified = false;
 
   /** The browser that waits for the result. */
   let waiting: ServerResponse | undefined;
@@ -84,6 +89,11 @@ export async function openCallbackReceiver(
     if (expected === undefined || !isStateOf(expected, searchParams)) {
       const event = "Rejected a response that does not belong to the sign-in (its state differs).";
       reportEvent(context, "callback-refused", event, "warning");
+      if (searchParams.has("state") && !hasNotified) {
+        // Once, because any page can send such requests, and would fill the terminal.
+        hasNotified = true;
+        notify(rejectedResponse);
+      }
       const text = "This response does not belong to the current sign-in. Start again.";
       return [400, callbackPage("Not your sign-in", text)];
     }

@@ -23,6 +23,8 @@ export interface SignIn {
    * sign-in has ended.
    */
   begin(request: SignInRequest, signal: AbortSignal): Promise<SignInReply | undefined>;
+  /** Shows a sentence that the user should know while the sign-in continues. Default: it is not shown. */
+  notify?(text: string): void;
   /**
    * Asks whether to sign in with another authorization server than before. Default: no, and the sign-in fails with
    * ISSUER_CHANGED.
