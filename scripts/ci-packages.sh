@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that some tests need: a browser, a keychain that runs without a desktop, a sandbox, shells. Installs only
-# missing ones, and only if it can. It never fails: tests that need them are skipped, with the reason.
+# Installs the Debian packages that some tests need: a browser, a keychain that runs without a desktop, a sandbox, shells, a proxy. Installs
+# only missing ones, and only if it can. It never fails: tests that need them are skipped, with the reason.
 set -uo pipefail
 
 packages=()
@@ -10,6 +10,7 @@ command -v bwrap >/dev/null || packages+=(bubblewrap)
 command -v dbus-run-session >/dev/null || packages+=(dbus dbus-x11)
 command -v zsh >/dev/null || packages+=(zsh)
 command -v fish >/dev/null || packages+=(fish)
+command -v nginx >/dev/null || packages+=(nginx-light)
 [[ ${#packages[@]} -eq 0 ]] && exit 0
 
 skip() {

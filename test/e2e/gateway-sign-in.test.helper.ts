@@ -22,7 +22,8 @@ export interface SignInWorld {
   /** The pages that a browser was opened at. */
   readonly opened: readonly string[];
   readonly clock: ReturnType<typeof createLeapingClock>;
-  connect(mode: "legacy" | "modern", options?: ClientOptions): Promise<Client>;
+  /** The default of `endpoint` is the gateway's own. */
+  connect(mode: "legacy" | "modern", options?: ClientOptions, endpoint?: string): Promise<Client>;
   /** Reloads the configuration with these fields added to the entry of `notes`. */
   reload(fields: object): Promise<void>;
 }
@@ -86,15 +87,13 @@ export async function createSignInWorld(
     opened,
     clock,
     reload: (fields) => gateway.reload([signInConfiguration({ notes: tool.url }, secrets, clock, fields)]),
-    async connect(mode, options = {}) {
+    async connect(mode, options = {}, endpoint = gateway.endpoint ?? "") {
       const client = new Client(
         { name: `test-${mode}`, version: "1.0.0" },
         { versionNegotiation: { mode: mode === "modern" ? "auto" : "legacy" }, ...options },
       );
       const headers = { authorization: `Bearer ${gateway.token}` };
-      await client.connect(
-        new StreamableHTTPClientTransport(new URL(gateway.endpoint ?? ""), { requestInit: { headers } }),
-      );
+      await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { requestInit: { headers } }));
       onTestFinished(() => client.close());
       return client;
     },

@@ -17,6 +17,8 @@ export interface ClientAccount {
   readonly principal: string;
   /** Its name and version, as it states them. */
   readonly label: string;
+  /** Whether its requests come through a proxy: the client may be on another machine, so it must not sign in for this gateway. */
+  readonly isForwarded: boolean;
   readonly calls: Iterable<ClientCall> & Pick<InFlightSet<ClientCall>, "size" | "find">;
   /** Adds a call, or returns the limit that it would exceed. Each added call must be removed. */
   add(call: ClientCall): "concurrency" | "rate" | undefined;

@@ -3,6 +3,7 @@ import { createRegistry } from "@wirescope/channelz/registry";
 import { observeListener } from "@wirescope/instrument/internal";
 import { ToolServerError } from "@wirescope/tool-server";
 import { defaultClientInfo, type LogLevel, RpcError, rpcCodes, systemClock } from "@wirescope/tool-server/internal";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { adminHeader } from "./admin/client/admin-header.js";
 import { createAccounts } from "./callers/accounts.js";
 import { createParkedCalls } from "./callers/parked-calls.js";
@@ -143,6 +144,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const parked = createParkedCalls({ max: limits.parkedCalls, timeoutMs: limits.inputMs });
   let isClosing = false;
+  let isForwardReported = false;
   const context: EndpointContext = {
     merged,
     limits,
@@ -154,9 +156,20 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     accounts: createAccounts(limits),
     streams: createEventStreams(),
     turns: createTurnQueue(),
-    requesterOf: createRequesters(options.listen === false || options.listen?.token !== false, ({ headers }) => {
-      if (headers.cookie === undefined) return undefined;
-      return page?.sessionOf({ cookie: headers.cookie, key: headerOf(headers, keyHeader) })?.id;
+    requesterOf: createRequesters({
+      hasToken: options.listen === false || options.listen?.token !== false,
+      browserOf({ headers }) {
+        if (headers.cookie === undefined) return undefined;
+        return page?.sessionOf({ cookie: headers.cookie, key: headerOf(headers, keyHeader) })?.id;
+      },
+      onForwarded() {
+        if (isForwardReported || options.signIn === undefined) return;
+        isForwardReported = true;
+        const problem =
+          "A request came through a proxy. Clients behind it may be on other machines, so their calls start no sign-in.";
+        const advice = `Sign in on the page (${commandLine("page")}) or with ${commandLine("login")} <server>.`;
+        events.emit({ kind: "defect", reason: `${problem} ${advice}` });
+      },
     }),
     isClosing: () => isClosing,
   };

@@ -8,6 +8,8 @@ export interface Requester {
   readonly principal: string;
   /** The key by which `clientRate` counts requests: something that a client cannot choose. */
   readonly rateKey: string;
+  /** Whether a proxy forwarded the request, so that its sender may be on another machine. Default false. */
+  readonly isForwarded?: boolean;
 }
 
 /** The clients, their limits and their calls in flight. */
@@ -35,9 +37,10 @@ export function createAccounts(limits: GatewayLimits): Accounts {
   /** The accounts that have calls in flight. */
   const busy = new InFlightSet<ClientAccount>();
   let onIdle = (): void => {};
-  const create = ({ principal, rateKey }: Requester, client: Implementation | undefined): ClientAccount => {
+  const create = (requester: Requester, client: Implementation | undefined): ClientAccount => {
+    const { principal, rateKey, isForwarded = false } = requester;
     const label = client === undefined ? "unnamed" : labelOf(client);
-    const account = new CountedAccount({ principal, label, rateKey, rates, limits }, (isBusy) => {
+    const account = new CountedAccount({ principal, label, isForwarded, rateKey, rates, limits }, (isBusy) => {
       if (isBusy) busy.add(account);
       else if (busy.delete(account) && busy.size === 0) onIdle();
     });
@@ -71,7 +74,7 @@ export function createAccounts(limits: GatewayLimits): Accounts {
   };
 }
 
-interface AccountOptions extends Pick<ClientAccount, "principal" | "label"> {
+interface AccountOptions extends Pick<ClientAccount, "principal" | "label" | "isForwarded"> {
   readonly rateKey: string;
   readonly rates: Rates;
   readonly limits: GatewayLimits;
@@ -80,6 +83,7 @@ interface AccountOptions extends Pick<ClientAccount, "principal" | "label"> {
 class CountedAccount implements ClientAccount {
   readonly principal: string;
   readonly label: string;
+  readonly isForwarded: boolean;
   readonly calls = new InFlightSet<ClientCall>();
   readonly #options: AccountOptions;
   readonly #onBusy: (isBusy: boolean) => void;
@@ -87,6 +91,7 @@ class CountedAccount implements ClientAccount {
   constructor(options: AccountOptions, onBusy: (isBusy: boolean) => void) {
     this.principal = options.principal;
     this.label = options.label;
+    this.isForwarded = options.isForwarded;
     this.#options = options;
     this.#onBusy = onBusy;
   }

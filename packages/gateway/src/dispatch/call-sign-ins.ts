@@ -191,7 +191,8 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
   return {
     retry(failed) {
       const { call, error } = failed;
-      const server = methods.has(call.method) ? serverNeedingSignIn(error, call) : undefined;
+      const maySignIn = methods.has(call.method) && !call.account.isForwarded;
+      const server = maySignIn ? serverNeedingSignIn(error, call) : undefined;
       return server && retry(server, failed);
     },
     close() {

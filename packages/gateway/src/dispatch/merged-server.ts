@@ -78,10 +78,10 @@ export function createMergedServer({
   onDefect,
 }: MergedServerOptions): MergedServer {
   const routes = createResourceRoutes(servers);
-  const callOptions = { offersSignIn, tasks };
+  const offersSignInTo = ({ account }: ClientCall): boolean => offersSignIn && !account.isForwarded;
   const common: Readonly<Record<string, Method>> = {
-    "tools/list": onePage((call) => listTools(servers(), routes, call, offersSignIn)),
-    "tools/call": (call) => callTool(servers, routes, call, callOptions),
+    "tools/list": onePage((call) => listTools(servers(), routes, call, offersSignInTo(call))),
+    "tools/call": (call) => callTool(servers, routes, call, { offersSignIn: offersSignInTo(call), tasks }),
     "prompts/list": onePage((call) => listPrompts(servers(), call)),
     "prompts/get": (call) => getPrompt(servers, routes, call),
     "resources/list": onePage(async (call) => ({

@@ -14,7 +14,7 @@ const as = (name: string) => ({ rejectUnauthorized: false, cert: certificate(nam
 
 /** A server that responds with the principal of each request; returns its port. */
 async function servePrincipals(): Promise<number> {
-  const requesterOf = createRequesters(true);
+  const requesterOf = createRequesters({ hasToken: true });
   const tls = { cert: certificate("server"), key: certificate("server-key") };
   const ca = [certificate("ca"), certificate("other-ca")];
   const server = createSecureServer({ ...tls, ca, requestCert: true, allowHTTP1: true }, (request, response) => {
@@ -69,5 +69,24 @@ test.each([
     const other = connect(port, "other-client");
     expect(principals).not.toContain(await other("a"));
     expect(principals).not.toContain(await other("b"));
+  },
+);
+
+test.each([
+  ["Forwarded", { forwarded: "for=192.0.2.1" }, "1.1", true],
+  ["X-Forwarded-For", { "x-forwarded-for": "192.0.2.1" }, "1.1", true],
+  ["Via", { via: "1.1 proxy" }, "2.0", true],
+  ["HTTP/1.0", {}, "1.0", true],
+  ["HTTP/1.1", {}, "1.1", false],
+  ["HTTP/2", {}, "2.0", false],
+])(
+  "[TS-D-SIGNIN-8] recognizes by %s whether a proxy forwarded a request, so that it gets no session of a local client",
+  (_, headers, httpVersion, isForwarded) => {
+    const requesterOf = createRequesters({ hasToken: true });
+    const authorization = "Bearer a";
+    const local = requesterOf({ headers: { authorization }, httpVersion: "1.1", socket: {} } as EndpointRequest);
+    const request = { headers: { ...headers, authorization }, httpVersion, socket: {} } as EndpointRequest;
+    expect(requesterOf(request).isForwarded).toBe(isForwarded);
+    expect(requesterOf(request).principal === local.principal).toBe(!isForwarded);
   },
 );
