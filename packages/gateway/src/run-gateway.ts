@@ -25,6 +25,7 @@ import { createGatewayObservers } from "./gateway-observers.js";
 import type { GatewayOptions } from "./gateway-options.js";
 import { createGatewayServices } from "./gateway-services.js";
 import { completeLimits } from "./limits.js";
+import { createConnectionShortages } from "./listener/connection-shortage.js";
 import { createToken, listenerOptionsOf, reachableAddress, tokenOf } from "./listener/listen-options.js";
 import { createRequesters } from "./listener/requester.js";
 import { createRoutes, publicPaths } from "./listener/routes.js";
@@ -117,6 +118,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     });
   const adminToken = createToken();
   secrets.add(adminToken);
+  const shortages = createConnectionShortages(events, clock);
   const services = createGatewayServices({
     registry,
     observers: observers.services,
@@ -130,6 +132,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     debug: options.debug,
     onReload: options.onReload,
     reloadFailure: options.reloadFailure ?? (() => undefined),
+    notes: () => [shortages.current() ?? []].flat(),
     channelId: observers.channelId,
     adminToken,
   });
@@ -216,6 +219,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
         publicPaths: [...publicPaths, ...Object.keys(options.pages ?? {})],
         ...(page && { admit: page.admit }),
         requiresTls: true,
+        onShortage: shortages.onShortage,
         observer: observeListener(registry, info.name),
       });
       for (const name of services.names) listener.health.set(name, "SERVING");

@@ -52,7 +52,8 @@ export interface Connections {
   drain(deadlineMs: number): Promise<void>;
 }
 
-export function createConnections(limits: ListenLimits): Connections {
+/** `onFull` is called for each connection that is refused or displaced because the limit is reached. */
+export function createConnections(limits: ListenLimits, onFull?: () => void): Connections {
   const counters: Counters = {
     connectionsAccepted: 0,
     connectionsRefused: 0,
@@ -125,6 +126,7 @@ export function createConnections(limits: ListenLimits): Connections {
 
   /** New connections may use half of the limit; above that, they displace each other instead of connections that have been served. */
   function displace(): boolean {
+    onFull?.();
     const isFlooded = newConnections.size > limits.maxConnections / 2;
     const victim = isFlooded ? newConnections.first : (idle.first ?? newConnections.first);
     if (victim === undefined) return false;

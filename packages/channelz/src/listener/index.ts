@@ -2,7 +2,7 @@ export type { ListenerStats } from "./connections.js";
 export type { CorsAdditions } from "./cors.js";
 export type { MoreServices } from "./create-services.js";
 export type { Admission } from "./guard.js";
-export type { ListenLimits } from "./limits.js";
+export type { ConnectionShortage, ListenLimits } from "./limits.js";
 export {
   type ChannelzListener,
   type CloseOptions,

@@ -1,8 +1,11 @@
+import { maxOpenFiles } from "./open-files.js";
+
 /** The limits of a listener. A peer that exceeds one is rejected or timed out, and counted. */
 export interface ListenLimits {
   /**
    * Open connections. At the limit, a new connection displaces one without an open request: the longest idle one, or a new one if
-   * more than half of all have not sent a request yet. If all have an open request, it is refused. Default 1024.
+   * more than half of all have not sent a request yet. If all have an open request, it is refused. At most half of the files that the
+   * process may open, because it needs the others for its own connections, files and children. Default 1024.
    */
   readonly maxConnections: number;
   /**
@@ -46,6 +49,22 @@ const defaults: ListenLimits = {
   maxUnreadBytes: 268_435_456,
   idleTimeoutMs: 300_000,
 };
+
+/** The limit of connections is reached. */
+export interface ConnectionShortage {
+  readonly maxConnections: number;
+  /** How many files the process may open, if that decides the limit. */
+  readonly maxOpenFiles: number | undefined;
+}
+
+/** The given limit of connections, or what the limit of open files allows. */
+export function connectionLimit(maxConnections: number): ConnectionShortage {
+  const files = maxOpenFiles();
+  const allowed = Math.max(1, Math.floor(files / 2));
+  return allowed < maxConnections
+    ? { maxConnections: allowed, maxOpenFiles: files }
+    : { maxConnections, maxOpenFiles: undefined };
+}
 
 /** The given limits, with defaults for missing ones. Throws a TypeError for an unknown limit or one that is not a positive integer. */
 export function completeLimits(given: Partial<ListenLimits> = {}): ListenLimits {

@@ -15,7 +15,7 @@ import type { MoreServices } from "./create-services.js";
 import { type Admission, createGuard, type GuardedRequest } from "./guard.js";
 import { createHttpFront } from "./http-front.js";
 import { createLazyServices } from "./lazy-services.js";
-import { completeLimits, type ListenLimits } from "./limits.js";
+import { type ConnectionShortage, completeLimits, connectionLimit, type ListenLimits } from "./limits.js";
 import type { ListenTls } from "./listen-tls.js";
 import type { Fallback } from "./request-pipeline.js";
 import { createTlsFront } from "./tls-front.js";
@@ -50,6 +50,8 @@ export interface ListenOptions {
   readonly allowedOrigins?: readonly string[];
   /** Limits for clients. */
   readonly limits?: Partial<ListenLimits>;
+  /** Called for each connection that is refused or closed because the limit of connections is reached. */
+  readonly onShortage?: (shortage: ConnectionShortage) => void;
   /** Additional services on the same port, behind the same guard. Called when the services are loaded. */
   readonly services?: () => MoreServices | Promise<MoreServices>;
   /** The application's health service; its `shutdown` is called on close. Default: the listener creates one. */
@@ -124,7 +126,9 @@ export interface ChannelzListener extends AsyncDisposable {
  */
 export async function listenChannelz(source: Source, options: ListenOptions = {}): Promise<ChannelzListener> {
   const { keepsProcessAlive = true } = options;
-  const limits = completeLimits(options.limits);
+  const given = completeLimits(options.limits);
+  const limit = connectionLimit(given.maxConnections);
+  const limits = { ...given, maxConnections: limit.maxConnections };
   const checkToken = createTokenCheck(options);
   const address = await resolveBind(options);
   if (address.kind === "unix" && options.tls !== undefined) {
@@ -134,7 +138,7 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
 
   const stopping = new AbortController();
   const health = options.health ?? createHealth();
-  const connections = createConnections(limits);
+  const connections = createConnections(limits, () => options.onShortage?.(limit));
   const services = createLazyServices(async () => {
     const { createServices } = await import("./create-services.js");
     // Lets requests that arrived meanwhile be handled between the steps.

@@ -35,8 +35,8 @@ export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io):
   };
 
   const statuses: ServerAdmin["statuses"] = async () => {
-    const { servers, reloadFailure } = await call(() => allServers(client));
-    return { servers: servers.map(serverFromMessage), reloadFailure: failureReport(reloadFailure) };
+    const { servers, reloadFailure, notes } = await call(() => allServers(client));
+    return { servers: servers.map(serverFromMessage), reloadFailure: failureReport(reloadFailure), notes };
   };
 
   const list: ServerAdmin["list"] = async (name) => {
@@ -107,16 +107,19 @@ async function explain(client: AdminClient, server: string): Promise<Explanation
   });
 }
 
-async function allServers(client: AdminClient): Promise<Pick<ListServersResponse, "servers" | "reloadFailure">> {
+async function allServers(
+  client: AdminClient,
+): Promise<Pick<ListServersResponse, "servers" | "reloadFailure" | "notes">> {
   const servers: Server[] = [];
   let reloadFailure: Failure | undefined;
+  let notes: string[] = [];
   for (let pageToken: string | undefined; pageToken !== ""; ) {
     const page = await client.listServers({ pageToken: pageToken ?? "" });
     servers.push(...page.servers);
-    reloadFailure = page.reloadFailure;
+    ({ reloadFailure, notes } = page);
     pageToken = page.nextPageToken;
   }
-  return { servers, ...(reloadFailure && { reloadFailure }) };
+  return { servers, notes, ...(reloadFailure && { reloadFailure }) };
 }
 
 function signedIn({ name, isConnected, description, credential, failure }: ServerReport): SignedIn {

@@ -39,6 +39,8 @@ export interface ServerStatuses {
   readonly servers: readonly ServerReport[];
   /** Why the gateway could not reload its changed configuration; undefined if it is up to date. */
   readonly reloadFailure: ServerReport["failure"];
+  /** What the user should know about the gateway itself. */
+  readonly notes: readonly string[];
 }
 
 export interface AdminSignInOptions {

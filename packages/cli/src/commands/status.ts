@@ -96,7 +96,7 @@ function codeOf({ servers, reloadFailure }: ServerStatuses): number {
   return servers.every(isWell) && reloadFailure === undefined ? exitCode.ok : exitCode.failure;
 }
 
-function documentOf({ gateway }: ServerAdmin, { servers, reloadFailure }: ServerStatuses): object {
+function documentOf({ gateway }: ServerAdmin, { servers, reloadFailure, notes }: ServerStatuses): object {
   const rows = servers.map((server) => {
     const { name, type, state, tools, credential, description } = server;
     const failed = isWell(server) ? undefined : reasonDocument(server.failure);
@@ -107,20 +107,25 @@ function documentOf({ gateway }: ServerAdmin, { servers, reloadFailure }: Server
       { type, state, works: isWell(server), tools, auth: credential?.summary, server: description, failure: reason },
     ] as const;
   });
-  return { gateway, servers: Object.fromEntries(rows), reloadFailure: reasonDocument(reloadFailure) };
+  return { gateway, servers: Object.fromEntries(rows), reloadFailure: reasonDocument(reloadFailure), notes };
 }
 
 function reasonDocument(failure: ServerReport["failure"]): { code: string | undefined; message: string } | undefined {
   return failure && { code: failure.code, message: failure.message };
 }
 
-function linesOf({ gateway }: ServerAdmin, { servers, reloadFailure }: ServerStatuses, screen: Screen): string[] {
+function linesOf(
+  { gateway }: ServerAdmin,
+  { servers, reloadFailure, notes }: ServerStatuses,
+  screen: Screen,
+): string[] {
   const { palette, width } = screen;
   const lines = gateway === undefined ? [] : [`Servers of the gateway at ${gateway}.`, ""];
   if (reloadFailure !== undefined) {
     const text = `The gateway could not reload its changed configuration. ${reloadFailure.message}`;
     lines.push(...wrap(printableText(text), width, "").map(palette.bad), "");
   }
+  for (const note of notes) lines.push(...wrap(printableText(note), width, "").map(palette.warning), "");
   if (servers.length === 0) return [...lines, "No servers."];
   lines.push(...renderTable(columns(screen), servers, width));
   for (const server of servers) {

@@ -52,6 +52,8 @@ export interface AdminOptions {
   readonly onReload: (() => Promise<void>) | undefined;
   /** Why the last attempt to read the configuration again failed; undefined if it succeeded. */
   readonly reloadFailure: () => ToolServerError | undefined;
+  /** What the user should know about the gateway itself. */
+  readonly notes: () => readonly string[];
   /** The token for methods that change something, in addition to the client token. */
   readonly adminToken: string;
   /** Whether earlier states of the servers, of the last 15 minutes, can be listed. */
@@ -202,7 +204,8 @@ export function createAdmin(options: AdminOptions): Admin {
           return { servers: [...items], nextPageToken, time: timestampFromMs(timeMs) };
         }
         const { items, nextPageToken } = pageOf(servers.all, request);
-        return { servers: items.map(messageOf), nextPageToken, ...reloadFailure() };
+        const notes = options.notes().map(redact);
+        return { servers: items.map(messageOf), nextPageToken, notes, ...reloadFailure() };
       }),
       watchServers(_, context) {
         if (changes.watchers >= maxWatchers) {
