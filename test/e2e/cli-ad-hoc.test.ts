@@ -259,9 +259,9 @@ describe("a server that is given by its command", () => {
   test("[TS-D-CLI-3] gets its own options, and only the variables that are passed to it", async () => {
     const script = "console.error(JSON.stringify([process.argv.slice(2), process.env.MINE, process.env.OTHER]))";
     const argv = ["ping", "--env", "MINE", "--", process.execPath, "-e", script, "first", "--help", "--json"];
-    const { code, stderr } = await run(argv, { env: { MINE: "value", OTHER: "hidden" } });
+    const { code, stderr } = await run(argv, { env: { MINE: "debug", OTHER: "hidden" } });
     expect(code).toBe(1);
-    expect(stderr).toContain('[["--help","--json"],"value",null]');
+    expect(stderr).toContain('[["--help","--json"],"debug",null]');
   });
 
   test("diagnoses with why a command whose program does not exist", async () => {

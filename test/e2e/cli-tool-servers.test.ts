@@ -202,10 +202,10 @@ test("[TS-STDIO-1] [TS-STDIO-2] passes exported variables and those of a named e
   const file = join(user.folder, "database.env");
   writeFileSync(file, "export DB_USER=ada\n");
   const { code, stdout } = await run(["call", "everything", "get-env", "--trust", "--env-file", file], {
-    env: { DB_HOST: "db.example" },
+    env: { DB_HOST: "localhost" },
   });
   expect(code).toBe(0);
-  expect(JSON.parse(stdout)).toMatchObject({ DB_USER: "ada", DB_HOST: "db.example" });
+  expect(JSON.parse(stdout)).toMatchObject({ DB_USER: "ada", DB_HOST: "localhost" });
 });
 
 test("[TS-FIELD-3, TS-D-TRUST-10] approves a URL from a variable for its origin, and requires a new approval when the variable changes", async () => {

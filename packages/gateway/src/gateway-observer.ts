@@ -31,7 +31,7 @@ export interface ObserverContext {
   readonly events: GatewayEvents;
   readonly clock: Clock;
   /** Redacts text about a server; undefined if it is about none. */
-  readonly redact: (text: string, server: string | undefined) => string;
+  readonly redact: (text: string, server: string | undefined, kind?: "own") => string;
   /** The id of the Channelz object that shows a connection, a transport or a socket. */
   readonly objectId: (subject: PhaseSubject) => number | undefined;
   /** The metrics of the observers that started before. */

@@ -50,8 +50,8 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   const isUnix = options.listen !== false && options.listen?.path !== undefined;
   const transport = isUnix ? "unix" : "tcp";
   /** Redacts text about a server, including secrets that the server revealed. */
-  const redactAbout = (text: string, server: string | undefined): string =>
-    ((server === undefined ? undefined : servers.named(server)) ?? secrets).redact(text);
+  const redactAbout = (text: string, server: string | undefined, kind?: "own"): string =>
+    ((server === undefined ? undefined : servers.named(server)) ?? secrets).redact(text, kind);
   const signIns = createSignIns(events);
   const observers = await createGatewayObservers({
     registry,

@@ -70,7 +70,7 @@ export {
   openToolServers,
   type ToolServerStatus,
 } from "./open-tool-servers.js";
-export { createSecretRegistry, type SecretRegistry } from "./secrets/redactor.js";
+export { createSecretRegistry, type Redact, type SecretRegistry } from "./secrets/redactor.js";
 export { type Approval, type ApprovalKey, type ApprovalSubject, approvalKey } from "./trust/approval.js";
 export {
   type ApprovalStore,

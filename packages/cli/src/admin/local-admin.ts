@@ -37,7 +37,7 @@ export interface LocalAdmin extends ServerAdmin {
 /** The configuration that the options name is read by the first method that needs it. `keyCreation` is for the encrypted file. */
 export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: KeyCreation): LocalAdmin {
   let secrets: SecretRegistry | undefined;
-  const safeIo = redactingIo(io, { redact: (text) => secrets?.redact(text) ?? text });
+  const safeIo = redactingIo(io, { redact: (text, kind) => secrets?.redact(text, kind) ?? text });
   let opening: Promise<ConfiguredServers> | undefined;
   const open = (): Promise<ConfiguredServers> => {
     opening ??= openConfiguredServers(values, io, keyCreation).then((servers) => {

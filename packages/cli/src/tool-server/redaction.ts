@@ -4,7 +4,7 @@ import type { Io, Output } from "../io.js";
 
 /**
  * An Io that redacts secrets in its output. A secret that is written in two pieces is not detected, so callers have to
- * write whole lines.
+ * write whole lines. The text of servers is redacted before, by `redactingConnection` and in errors.
  */
 export function redactingIo(io: Io, secrets: Pick<SecretRegistry, "redact">): Io {
   return { ...io, stdout: redactingOutput(io.stdout, secrets), stderr: redactingOutput(io.stderr, secrets) };
@@ -12,7 +12,7 @@ export function redactingIo(io: Io, secrets: Pick<SecretRegistry, "redact">): Io
 
 function redactingOutput(output: Output, secrets: Pick<SecretRegistry, "redact">): Output {
   return {
-    write: (text) => output.write(secrets.redact(text)),
+    write: (text) => output.write(secrets.redact(text, "own")),
     get isTTY() {
       return output.isTTY;
     },

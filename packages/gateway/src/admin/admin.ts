@@ -70,7 +70,8 @@ const unredactedFields: ReadonlySet<string> = new Set(["url", "completeUrl", "us
 
 export function createAdmin(options: AdminOptions): Admin {
   const { servers, secrets, info, signIns } = options;
-  const redact = (text: string): string => secrets.redact(text);
+  // Text of servers in messages is redacted before.
+  const redact = (text: string): string => secrets.redact(text, "own");
   const stopping = new AbortController();
   const changes = createChanges(options.events, watchPace);
   const diagnoses = createDiagnoses();
@@ -98,8 +99,8 @@ export function createAdmin(options: AdminOptions): Admin {
     // Only text from the server: a server must not be able to hide its configured name or target.
     message.serverName = server.redact(message.serverName);
     message.serverVersion = server.redact(message.serverVersion);
-    message.listProblems = message.listProblems.map(server.redact);
-    if (message.failure !== undefined) redactMessage(message.failure, server.redact);
+    message.listProblems = message.listProblems.map((problem) => server.redact(problem));
+    if (message.failure !== undefined) redactMessage(message.failure, (text) => server.redact(text, "own"));
     return redactMessage(message, redact);
   };
   const read = (): Server[] => servers.all.map(messageOf);

@@ -91,7 +91,7 @@ function lineOf(server: GatewayServer, maxLength: number): string {
   const state = availability === "connecting" ? " (connecting)" : count;
   const what =
     availability === "failing"
-      ? `unavailable: ${server.redact(failure?.message ?? "")}`
+      ? `unavailable: ${server.redact(failure?.message ?? "", "own")}`
       : (textsOf(server)[0]?.trim().split("\n", 1)[0] ?? "");
   const room = maxLength - state.length - `- ${name}: `.length;
   const shown = room < 4 ? "" : clientText(what.replace(/\s+/g, " "), room);

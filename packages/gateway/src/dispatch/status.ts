@@ -21,7 +21,7 @@ export function readStatus(servers: readonly GatewayServer[]): RpcObject {
     const { name, tools, failure } = server.status();
     const state = availabilityOf(server);
     if (state === "failing") {
-      return { name, state, code: failure?.code, reason: server.redact(failure?.message ?? "") };
+      return { name, state, code: failure?.code, reason: server.redact(failure?.message ?? "", "own") };
     }
     return { name, state, tools };
   });

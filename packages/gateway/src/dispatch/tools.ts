@@ -144,5 +144,5 @@ function callSignInTool(servers: readonly GatewayServer[], name: string, call: C
 /** Why a server is not connected, if the reason is a missing sign-in. */
 function signInFailure(server: GatewayServer): string | undefined {
   const { state, failure } = server.status();
-  return state !== "READY" && failure?.code === "SIGN_IN_NEEDED" ? server.redact(failure.message) : undefined;
+  return state !== "READY" && failure?.code === "SIGN_IN_NEEDED" ? server.redact(failure.message, "own") : undefined;
 }

@@ -1,5 +1,6 @@
 import { redactStart } from "@wirescope/tool-server/internal";
 import type { GatewayObserver, ObserverContext } from "../gateway-observer.js";
+import { loggedReason } from "../logged-reason.js";
 
 /** The maximum length of a string from a client or a server in an event, in characters. */
 const maxLength = 4096;
@@ -13,7 +14,7 @@ export function startEventLog({ events, redact, logsArguments }: ObserverContext
         const { id, method, route, account, session, params } = call;
         // A server that reveals a secret decides what is hidden in its own text, but not which tool was called.
         const redacted = (text: string, server?: string): string =>
-          redactStart(text, maxLength, (start) => redact(start, server));
+          redactStart(text, maxLength, (start) => redact(start, server, "own"));
         events.emit({
           kind: "call",
           id: typeof id === "string" ? cut(id) : id,
@@ -23,7 +24,9 @@ export function startEventLog({ events, redact, logsArguments }: ObserverContext
           client: account.label,
           session: session?.shortId,
           outcome: kind,
-          reason: error === undefined ? undefined : redacted(error.message, route?.server),
+          reason:
+            error &&
+            loggedReason(error.message, params.arguments, maxLength, (text) => redact(text, route?.server, "own")),
           durationMs,
           ...(logsArguments ? { arguments: params.arguments } : {}),
         });

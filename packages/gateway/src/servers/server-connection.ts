@@ -139,7 +139,7 @@ export function createServerConnection(options: ServerConnectionOptions): Server
       const { current } = connection;
       if (current?.state !== "READY") return;
       if (failure === undefined) connection.failure = undefined;
-      else fail(current.redact(errorObjectOf(failure).message), failure);
+      else fail(current.redact(errorObjectOf(failure).message, "own"), failure);
     },
     trace(severity, text) {
       const { current } = connection;

@@ -1,4 +1,4 @@
-import type { Clock, Connection, ConnectionInfo, ListProblem, SecretRegistry } from "@wirescope/tool-server";
+import type { Clock, Connection, ConnectionInfo, ListProblem, Redact, SecretRegistry } from "@wirescope/tool-server";
 import type { CredentialDescription, OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
 import {
@@ -78,7 +78,7 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
   oauth(): Promise<OAuthSession | undefined>;
   status(): ServerStatus;
   /** Redacts text from the server: the user's secrets, and those that the server itself revealed. */
-  redact(text: string): string;
+  readonly redact: Redact;
   /** Replaces the tool filter; calls of tools that are no longer offered are rejected. */
   setFilter(filter: ToolFilter | undefined): void;
   /**
@@ -229,7 +229,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         });
     },
     cancelOverdue: calls.cancelOverdue,
-    redact: (text) => (connection.current ?? secrets).redact(text),
+    redact: (text, kind) => (connection.current ?? secrets).redact(text, kind),
     oauth: async () => (await connection.open()).oauth,
     async reconnect() {
       const opened = connection.current ?? (await connection.open(true).catch(() => undefined))?.connection;

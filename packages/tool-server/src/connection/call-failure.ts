@@ -3,7 +3,7 @@ import type { Cancellation } from "../cancellation.js";
 import { describeDuration } from "../duration.js";
 import { messageOf, ToolServerError } from "../errors.js";
 import { quotedText } from "../printable-text.js";
-import { redactStart } from "../secrets/redactor.js";
+import { type Redact, redactStart } from "../secrets/redactor.js";
 import { redactFailure, redactValue } from "./connection-failures.js";
 import type { Call } from "./rpc/call.js";
 import { RpcError } from "./rpc/json-rpc.js";
@@ -18,7 +18,7 @@ export interface FailedCall {
   readonly transportFailure: ToolServerError | undefined;
   /** Text that was received instead of a response, as a sentence. */
   readonly strayOutput?: string | undefined;
-  readonly redact: (text: string) => string;
+  readonly redact: Redact;
 }
 
 const maxText = 2000;

@@ -6,6 +6,7 @@ import {
   type ToolServerErrorDetails,
   withAdvice,
 } from "../errors.js";
+import type { Redact } from "../secrets/redactor.js";
 
 const userActionCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCode>([
   "UNAUTHORIZED",
@@ -91,8 +92,6 @@ const safeMethods: ReadonlySet<string> = new Set([
   "server/discover",
 ]);
 
-type Redact = (text: string) => string;
-
 /** How many causes are kept. */
 const maxCauses = 8;
 
@@ -103,13 +102,13 @@ const maxCauses = 8;
 export function redactFailure(error: ToolServerError, redact: Redact, depth = 0): ToolServerError {
   const { subject, problem, evidence, advice } = error;
   const shown: ErrorParts = { subject, problem, evidence, advice };
-  const parts = redactValue(shown, redact) as ErrorParts;
+  const parts = redactValue(shown, (text) => redact(text, "own")) as ErrorParts;
   const details = redactValue(error.details, redact) as ToolServerErrorDetails;
   const cause = depth < maxCauses ? redactCause(error.cause, redact, depth + 1) : undefined;
   if (parts === shown && details === error.details && cause === error.cause) return error;
   const redacted = new ToolServerError(error.code, parts, { details, ...(cause === undefined ? {} : { cause }) });
   // The original stack is more useful than that of the redaction.
-  if (error.stack !== undefined) redacted.stack = redact(error.stack);
+  if (error.stack !== undefined) redacted.stack = redact(error.stack, "own");
   return redacted;
 }
 

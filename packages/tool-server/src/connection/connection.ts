@@ -17,6 +17,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { ConnectionInfo, ConnectivityState } from "../connection-info.js";
 import type { StateChange } from "../diagnostics.js";
+import type { Redact } from "../secrets/redactor.js";
 import type { ServerDescription } from "./client-settings.js";
 import type { ListProblem } from "./listed-items.js";
 import type { Call } from "./rpc/call.js";
@@ -103,7 +104,7 @@ export interface Connection extends AsyncDisposable {
   /** Sends a notification as it is if the server is connected, else nothing. Keys in its `_meta` override ours. Rejects if it cannot be sent. */
   notify(method: string, params: RpcObject): Promise<void>;
   /** Redacts text about this server: the user's secrets, and those learned from the server. */
-  redact(text: string): string;
+  readonly redact: Redact;
   /** Calls the listener for each change of the state, until the returned function is called. */
   onState(listener: StateListener): () => void;
   /** Calls the listener for each list that changed, until the returned function is called. */

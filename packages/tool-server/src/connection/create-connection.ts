@@ -8,6 +8,7 @@ import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
 import { messageOf, ToolServerError } from "../errors.js";
 import type { Mutable } from "../mutable.js";
+import type { Redact } from "../secrets/redactor.js";
 import { callFailure, noResponse, ownFailure, tooLong, withSent } from "./call-failure.js";
 import type { ClientSettings } from "./client-settings.js";
 import type { CallOptions, ChangedList, Connection, ForwardedRequest } from "./connection.js";
@@ -37,7 +38,7 @@ export interface ConnectionOptions {
   readonly forwardTimeoutMs?: number | undefined;
   readonly settings: ClientSettings;
   readonly report: Reporter;
-  readonly redact: (text: string) => string;
+  readonly redact: Redact;
   readonly clock: Clock;
   /** Whether it connects at once and reconnects automatically; otherwise it does so when it is used. Default false. */
   readonly isEager?: boolean | undefined;

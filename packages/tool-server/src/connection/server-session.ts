@@ -5,6 +5,7 @@ import type { ConnectivityState, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
 import { messageOf, type ToolServerError } from "../errors.js";
+import type { Redact } from "../secrets/redactor.js";
 import { callFailure, slowHandshake } from "./call-failure.js";
 import type { ClientSettings, MessageOrigin, ServerDescription } from "./client-settings.js";
 import type { ChangedList, ForwardedRequest } from "./connection.js";
@@ -58,7 +59,7 @@ export interface SessionOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly report: Reporter;
-  readonly redact: (text: string) => string;
+  readonly redact: Redact;
   /** Called if the transport ends or drains after the handshake without `close`, or its subscription cannot be reopened. */
   readonly onLost: (session: ServerSession, failure: ToolServerError | undefined) => void;
   readonly onListChanged: (list: ChangedList) => void;
@@ -74,7 +75,7 @@ export async function openSession(options: SessionOptions): Promise<ServerSessio
   const end = (text: string): void => {
     if (isOver) return;
     isOver = true;
-    const reason = redact(text);
+    const reason = redact(text, "own");
     setState("SHUTDOWN", reason);
     publish("transport:closed", { subject: info, reason });
   };

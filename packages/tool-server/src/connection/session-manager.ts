@@ -4,6 +4,7 @@ import { type Clock, untilAborted } from "../clock.js";
 import type { ConnectionInfo, ConnectivityState } from "../connection-info.js";
 import { publish } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
+import type { Redact } from "../secrets/redactor.js";
 import type { StateListener } from "./connection.js";
 import {
   closedConnection,
@@ -40,7 +41,7 @@ interface SessionManagerOptions {
   readonly info: ConnectionInfo;
   /** Opens a session. Rejects with a ToolServerError, also if the signal aborts. */
   readonly open: (signal: AbortSignal) => Promise<ServerSession>;
-  readonly redact: (text: string) => string;
+  readonly redact: Redact;
   /** Reports an error that a listener threw. */
   readonly onListenerError: (error: unknown) => void;
   readonly clock: Clock;
@@ -72,7 +73,7 @@ export function createSessionManager(options: SessionManagerOptions): SessionMan
     if (before.kind === "failing") before.cancel();
     state = next;
     if (before.kind !== next.kind) {
-      const redacted = reason === undefined ? undefined : redact(reason);
+      const redacted = reason === undefined ? undefined : redact(reason, "own");
       const failure = next.kind === "failing" ? redactFailure(next.error, redact) : undefined;
       const change = { subject: info, state: connectivity[next.kind], reason: redacted, failure };
       for (const listener of [...listeners]) {

@@ -43,7 +43,7 @@ export interface HttpClientOptions {
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { server, transport, secrets, variables = {}, proxiesLoopback = false, lookup } = options;
   const { connectMs = 10_000, idleMs = 4000, clock = systemClock } = options;
-  const redact = (text: string): string => secrets.redact(text);
+  const { redact } = secrets;
   const pool = createSocketPool();
   const opened = new Set<TrackedSocket>();
   const life = new AbortController();

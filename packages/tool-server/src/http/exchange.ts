@@ -3,6 +3,7 @@ import type { Clock } from "../clock.js";
 import type { NetworkSocketInfo } from "../connection-info.js";
 import { publisherOf } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
+import type { Redact } from "../secrets/redactor.js";
 import { BytePieces } from "./byte-pieces.js";
 import type { HttpRequest, HttpResponse, ResponseHeaders } from "./http-client.js";
 import type { HttpConnection } from "./http-connection.js";
@@ -36,7 +37,7 @@ export interface ExchangeContext {
   /** The peer of requests that name none. */
   readonly defaultPeer: string;
   /** Redacts secrets in messages. */
-  readonly redact: (text: string) => string;
+  readonly redact: Redact;
 }
 
 type RawHeaders = Readonly<Record<string, string | string[] | undefined>>;

@@ -1,5 +1,6 @@
 import { type ConnectingDetails, messageOf, ToolServerError } from "../errors.js";
 import { printableText } from "../printable-text.js";
+import type { Redact } from "../secrets/redactor.js";
 
 /** A failed attempt to connect. */
 interface FailedConnection {
@@ -18,13 +19,13 @@ interface FailedConnection {
 }
 
 /** Creates SERVER_UNREACHABLE with the peer, the address, the reason and what to do next. `redact` redacts secrets. */
-export function connectFailure(failed: FailedConnection, redact: (text: string) => string): ToolServerError {
+export function connectFailure(failed: FailedConnection, redact: Redact): ToolServerError {
   const { peer, remoteName, proxy, error, stage, isProxyItself } = failed;
   const through = proxy === undefined ? "" : ` through the proxy ${proxy.name} (${proxy.variable})`;
   const { what, advice } = explain(failed);
   const parts = {
-    problem: redact(`Cannot reach ${peer} at ${remoteName}${through}: ${what}.`),
-    advice: redact(advice),
+    problem: redact(`Cannot reach ${peer} at ${remoteName}${through}: ${what}.`, "own"),
+    advice: redact(advice, "own"),
   };
   const connecting: ConnectingDetails = {
     stage,
@@ -199,7 +200,7 @@ export interface BrokenExchange {
   /** Whether the response headers were received. */
   readonly hasHeaders: boolean;
   /** Redacts secrets in messages. */
-  readonly redact: (text: string) => string;
+  readonly redact: Redact;
 }
 
 /** Converts the error of a failed request. */
@@ -214,7 +215,11 @@ export function exchangeFailure(error: unknown, broken: BrokenExchange): Error {
     problem: string,
     advice: string,
   ): ToolServerError =>
-    new ToolServerError(failure, { problem: redact(`${subject} ${problem}`), advice }, { cause, details: { wasSent } });
+    new ToolServerError(
+      failure,
+      { problem: redact(`${subject} ${problem}`, "own"), advice },
+      { cause, details: { wasSent } },
+    );
   const code = codeOf(error);
   if (!hasHeaders && (isParserError(error) || isUnsolicitedResponse(error))) {
     const advice = "Check the host, the port and the scheme of the URL.";

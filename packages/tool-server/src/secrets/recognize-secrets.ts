@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+
 /** A part of a string that looks like a secret. */
 export interface SecretShape {
   readonly value: string;
@@ -122,6 +124,23 @@ export function isPlainAddress(text: string): boolean {
   const user = authority.includes("@") ? authority.slice(0, authority.lastIndexOf("@")) : undefined;
   if (user?.includes(":") || (user !== undefined && /^https?$/i.test(scheme))) return false;
   return ![...text.matchAll(/[?&;]([^?&;=]+)=[^?&;]/g)].some(([, name = ""]) => isSecretName(name));
+}
+
+const settings = new Set(
+  "true false yes no on off none null auto default enabled disabled all debug info notice warn warning error trace verbose quiet silent test testing ci dev development local localhost stage staging prod production utf8 utf-8".split(
+    " ",
+  ),
+);
+
+/**
+ * Whether a value can only be a setting: a usual word such as `production`, a number of at most 5 digits, an address without a path or
+ * credentials, or a path in a folder that exists. Redacting such values would make messages unreadable.
+ */
+export function isSetting(value: string): boolean {
+  if (settings.has(value.toLowerCase()) || /^\d{1,5}$/.test(value)) return true;
+  if (/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+\/?$/i.test(value)) return true;
+  const folder = /^(?:\/[^/:]+|[a-z]:[\\/])/i.exec(value)?.[0];
+  return folder !== undefined && findSecretShapes(value).length === 0 && existsSync(folder);
 }
 
 const secretWords = new Set([

@@ -4,9 +4,14 @@ import { describe, expect, test } from "vitest";
 import { anyCharacter } from "../any-character.test.helper.js";
 import { createSecretRegistry, redactStart, type SecretRegistry } from "./redactor.js";
 
-function redacting(...secrets: string[]): (text: string) => string {
+function registryOf(...secrets: string[]): SecretRegistry {
   const registry = createSecretRegistry();
   for (const secret of secrets) registry.add(secret);
+  return registry;
+}
+
+function redacting(...secrets: string[]): (text: string) => string {
+  const registry = registryOf(...secrets);
   return (text) => registry.redact(text);
 }
 
@@ -90,6 +95,14 @@ describe("several secrets", () => {
 describe("short values", () => {
   test("replaces values of 4 to 7 characters only as whole words", () => {
     expect(redacting("prod")("prod: a product (prod)")).toBe("[redacted]: a product ([redacted])");
+  });
+
+  test("[TS-D-SEC-4] keeps a word of 4 to 7 letters in our own text, and replaces it in the text of others", () => {
+    const redact = redacting("wrong", "PASS", "x1y2", "wrong-token");
+    const text = "It may be wrong, PASS or x1y2, or wrong-token.";
+    expect(redact(text)).toBe("It may be [redacted], [redacted] or [redacted], or [redacted].");
+    const { redact: own } = registryOf("wrong", "PASS", "x1y2", "wrong-token");
+    expect(own(text, "own")).toBe("It may be wrong, PASS or [redacted], or [redacted].");
   });
 
   test("does not register values of fewer than 4 characters", () => {

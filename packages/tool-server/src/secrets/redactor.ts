@@ -1,5 +1,11 @@
 import { createSecretIndex, foldCase, maxSecretLength, type SecretIndex, type Span } from "./secret-index.js";
 
+/**
+ * Redacts a string. One of kind `own` is ours, and what it quotes is redacted already: in it, secrets of 4 to 7 letters stay, because they
+ * may be words of the sentence or names.
+ */
+export type Redact = (text: string, kind?: "own") => string;
+
 /** Stores the values of secrets, and redacts them in text that leaves the process. */
 export interface SecretRegistry {
   /**
@@ -21,7 +27,7 @@ export interface SecretRegistry {
    * The text with `[redacted]` in place of every secret, in upper or lower case, plain or encoded: percent-encoding, JSON and
    * JavaScript escapes, HTML entities, base64 and hex, and any two of these on top of each other.
    */
-  redact(text: string): string;
+  readonly redact: Redact;
   /** The number of values registered here. */
   readonly size: number;
 }
@@ -75,24 +81,32 @@ function createRegistry(outer: readonly SecretIndex[]): SecretRegistry {
       };
     },
     scope: () => createRegistry(indexes),
-    redact(text) {
+    redact(text, kind) {
       const used = indexes.filter(({ size }) => size > 0);
       if (used.length === 0) return text;
       const spans: Span[] = [];
-      collectSpans(plainView(text), used, 0, spans);
+      collectSpans(plainView(text), { indexes: used, isOwn: kind === "own", spans }, 0);
       return spans.length === 0 ? text : replaceSpans(text, spans);
     },
   };
 }
 
-function collectSpans(view: TextView, indexes: readonly SecretIndex[], encodings: number, spans: Span[]): void {
+interface Search {
+  readonly indexes: readonly SecretIndex[];
+  readonly isOwn: boolean;
+  /** The ranges that were found so far. */
+  readonly spans: Span[];
+}
+
+function collectSpans(view: TextView, search: Search, encodings: number): void {
+  const { indexes, isOwn, spans } = search;
   const folded = foldCase(view.text);
   for (const index of indexes) {
-    for (const [start, end] of index.find(view.text, folded)) spans.push(view.toOriginal(start, end));
+    for (const [start, end] of index.find(view.text, folded, isOwn)) spans.push(view.toOriginal(start, end));
   }
   if (encodings === maxEncodings) return;
   const shortest = Math.min(...indexes.map((index) => index.shortest));
-  for (const decoded of decodedViews(view, shortest)) collectSpans(decoded, indexes, encodings + 1, spans);
+  for (const decoded of decodedViews(view, shortest)) collectSpans(decoded, search, encodings + 1);
 }
 
 /** Replaces the spans. Those that overlap or touch are replaced together, so that no part of either remains. */

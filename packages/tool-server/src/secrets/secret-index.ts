@@ -10,8 +10,8 @@ export interface SecretIndex {
   /** Registers a value. A value that is added twice has to be deleted twice. */
   add(value: string): void;
   delete(value: string): void;
-  /** Finds the values in a string. `folded` is the same string after `foldCase`. */
-  find(text: string, folded: string): Span[];
+  /** Finds the values in a string. `folded` is the same string after `foldCase`; `skipsWords` skips values of 4 to 7 letters. */
+  find(text: string, folded: string, skipsWords: boolean): Span[];
 }
 
 /** Shorter values are not registered: they occur everywhere. */
@@ -31,6 +31,7 @@ interface Needle {
   readonly head: string;
   readonly key: string;
   readonly isWord: boolean;
+  readonly isLetters: boolean;
   readonly isCut: boolean;
 }
 
@@ -80,7 +81,7 @@ export function createSecretIndex(): SecretIndex {
         filter[slot] = (filter[slot] ?? 1) - 1;
       }
     },
-    find(text, folded) {
+    find(text, folded, skipsWords) {
       const found: Span[] = [];
       // Where the last match of a long value ended, so that a string that repeats its start is not compared with all of it at each position.
       const ends = new Map<Needle, number>();
@@ -88,6 +89,7 @@ export function createSecretIndex(): SecretIndex {
       for (let start = 0; start <= last; start += 1) {
         if (filter[slotOf(folded, start)] === 0) continue;
         for (const needle of needlesByKey.get(folded.slice(start, start + keyLength)) ?? []) {
+          if (skipsWords && needle.isLetters) continue;
           const end = endOfMatch(needle, text, folded, start, ends);
           if (end !== undefined) found.push([start, end]);
         }
@@ -108,10 +110,11 @@ function needlesOf(value: string): Needle[] {
   // Percent-encoding, base64 and hex decode to bytes, and a form writes "+" for a space.
   const bytes = Buffer.from(kept, "utf8").toString("latin1");
   const isWord = kept.length < minLengthAnywhere;
+  const isLetters = isWord && /^\p{L}+$/u.test(kept);
   return [...new Set([kept, bytes, bytes.replaceAll(" ", "+")])].map((variant) => {
     const folded = foldCase(variant);
     const text = isWord ? variant : folded;
-    return { text, head: text.slice(0, headLength), key: folded.slice(0, keyLength), isWord, isCut };
+    return { text, head: text.slice(0, headLength), key: folded.slice(0, keyLength), isWord, isLetters, isCut };
   });
 }
 

@@ -12,6 +12,7 @@ import {
   type ToolServerErrorDetails,
 } from "../errors.js";
 import type { NotStarted, ProcessExit, ProcessOutcome } from "../process/process-outcome.js";
+import type { Redact } from "../secrets/redactor.js";
 
 /**
  * Everything that a walk observed; steps that it did not reach are undefined. All text was redacted when it was collected. Causes, steps and
@@ -234,14 +235,14 @@ export interface FailureEvidence
 }
 
 /** Converts a ToolServerError. Throws any other error: that is a bug in this package, not a failure of the server. */
-export function failureEvidence(error: unknown, redact: (text: string) => string): FailureEvidence {
+export function failureEvidence(error: unknown, redact: Redact): FailureEvidence {
   if (!ToolServerError.is(error)) throw error;
   const { code, message, advice, details } = error;
   const { status, rpcCode, said, issuer, connecting } = details;
   return {
     code,
-    message: redact(message),
-    advice: advice && redact(advice),
+    message: redact(message, "own"),
+    advice: advice && redact(advice, "own"),
     status,
     rpcCode,
     said: said && redact(said),

@@ -18,11 +18,12 @@ import { walkServer } from "./walk/walk-server.js";
 export async function walkAndExplain(options: ExplainOptions): Promise<Explanation> {
   const entry = options.configuration.entries.find(({ name }) => name === options.server);
   const secrets = entry === undefined ? options.secrets.scope() : createServerSecrets(entry, options.secrets);
-  const seen = await walkServer({ ...options, secrets }, reportSteps(options, secrets.redact));
+  const redact = (text: string): string => secrets.redact(text, "own");
+  const seen = await walkServer({ ...options, secrets }, reportSteps(options, redact));
   const explanation = explain(seen);
   const causes = explanation.causes.map((cause) => ({ ...cause, fix: fixInProcess(cause, options) }));
   // All evidence was redacted when it was collected; this catches a secret that became known only later.
-  return redactValue({ ...explanation, causes }, secrets.redact) as Explanation;
+  return redactValue({ ...explanation, causes }, redact) as Explanation;
 }
 
 /** Reports the steps that are known so far, each once, and again when it has changed. */

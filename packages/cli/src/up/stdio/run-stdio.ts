@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { printableText } from "@wirescope/channelz/internal";
+import type { Redact } from "@wirescope/tool-server";
 import { ToolServerError } from "@wirescope/tool-server";
 import { forwardStdio } from "@wirescope/tool-server/internal";
 import { continueWithout, findGateway, gatewayFolder, type RunningGateway, realPathOf } from "../../gateway-file.js";
@@ -27,7 +28,7 @@ interface StdioOptions {
   /** Runs a gateway in this process. */
   readonly runOwn: RunGateway;
   /** Redacts secrets in errors for the client. */
-  readonly redact: (text: string) => string;
+  readonly redact: Redact;
   readonly log: StdioLog;
 }
 
@@ -134,10 +135,11 @@ export async function runStdio(options: StdioOptions): Promise<void> {
 }
 
 /** The error for the client: one line, redacted. */
-function failureForClient(error: unknown, redact: (text: string) => string): ToolServerError {
+function failureForClient(error: unknown, redact: Redact): ToolServerError {
   const message = error instanceof Error ? error.message : String(error);
   const next = error instanceof UsageError ? (error.next ?? "") : "";
-  const oneLine = (text: string): string => printableText(redact(text).replace(/\s+/g, " ").trim(), maxReasonLength);
+  const oneLine = (text: string): string =>
+    printableText(redact(text, "own").replace(/\s+/g, " ").trim(), maxReasonLength);
   const code = ToolServerError.is(error) ? error.code : "CONFIGURATION_UNREADABLE";
   return new ToolServerError(code, { problem: oneLine(`The gateway cannot start: ${message}`), advice: oneLine(next) });
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { PhaseSubject } from "@wirescope/tool-server";
-import { InFlightMap, isObject, type RpcErrorObject, redactStart } from "@wirescope/tool-server/internal";
+import { InFlightMap, isObject, type RpcErrorObject } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../../call-observer.js";
 import type { ClientCall } from "../../client-call.js";
+import { loggedReason } from "../../logged-reason.js";
 import { CallRecord, maxTextLength } from "./call-record.js";
 import { type CallStatistics, createCallStatistics } from "./call-statistics.js";
 import { type Capture, type CaptureOptions, createCapture } from "./capture.js";
@@ -124,7 +125,9 @@ export function createCallLog(options: CallLogOptions): CallLog {
       const server = call.route?.server ?? unavailableServerOf(error);
       const durationUs = Math.round(durationMs * 1000);
       record.phases.finish(durationUs, kind === "error" || kind === "cancelled", idsOf);
-      const reason = error && redactStart(error.message, maxTextLength, (text) => redact(text, server));
+      const reason =
+        error &&
+        loggedReason(error.message, call.params.arguments, maxTextLength, (text) => redact(text, server, "own"));
       record.end(call, kind, durationUs, reason, server);
       if (record.body !== undefined) capture.response(record, call);
       keep(record);

@@ -48,7 +48,7 @@ const kinds = {
 export interface MessageOptions {
   readonly prefix: string;
   /** Redacts text about a server. */
-  readonly redact: (text: string, server: string | undefined) => string;
+  readonly redact: (text: string, server: string | undefined, kind?: "own") => string;
 }
 
 /** A call without its phases and body, for a list. */
@@ -60,12 +60,12 @@ export function callToMessage(record: CallRecord, { prefix, redact }: MessageOpt
     ...(record.durationUs < 0 ? {} : { duration: durationOf(record.durationUs) }),
     outcome: record.outcome === undefined ? CallOutcome.RUNNING : outcomes[record.outcome],
     reason: record.reason ?? "",
-    client: redact(record.client, undefined),
+    client: redact(record.client, undefined, "own"),
     session: record.session ?? "",
     server: server ?? "",
     // A client can invent a method.
-    method: redact(record.method, undefined),
-    name: record.name === undefined ? "" : redact(record.name, server),
+    method: redact(record.method, undefined, "own"),
+    name: record.name === undefined ? "" : redact(record.name, server, "own"),
     hasBody: record.body !== undefined,
   });
 }

@@ -21,7 +21,7 @@ import { watchCalls } from "./watch-calls.js";
 export interface CallServiceOptions {
   readonly log: CallLog;
   /** Redacts text about a server; undefined if it is about none. */
-  readonly redact: (text: string, server: string | undefined) => string;
+  readonly redact: (text: string, server: string | undefined, kind?: "own") => string;
   /** Throws unless a request has the administrator's token. */
   readonly assertAdministrator: (context: HandlerContext) => void;
 }

@@ -35,7 +35,7 @@ export interface CaptureOptions {
   /** Whether it is on at the start, and an administrator may turn it on again. Default false. */
   readonly capturesBodies?: boolean | undefined;
   /** Redacts text about a server; undefined if it is about none. */
-  readonly redact: (text: string, server: string | undefined) => string;
+  readonly redact: (text: string, server: string | undefined, kind?: "own") => string;
   readonly now: () => number;
 }
 

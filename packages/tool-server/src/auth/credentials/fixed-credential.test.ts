@@ -118,14 +118,32 @@ test.each([
   ["DB_PASSWORD", "correct-horse", ["NOT_SECRET", "LEVEL"], true],
   ["LEVEL", "correct-horse", ["DB_PASSWORD"], true],
   ["LEVEL", "correct-horse", ["NOT_SECRET", "DB_PASSWORD"], true],
-  ["LEVEL", "correct-horse", ["OTHER"], false],
+  ["LEVEL", "correct-horse", ["OTHER"], true],
+  ["LEVEL", "correct-horse", [], true],
+  ["LEVEL", "correct-horse", ["NOT_SECRET"], false],
+  ["LEVEL", "hunter", [], true],
+  ["LEVEL", "Production", [], false],
+  ["LEVEL", "true", [], false],
+  ["DB_PASSWORD", "production", [], true],
+  ["PORT", "8080", [], false],
+  ["PIN", "471147", [], true],
+  ["TOOLS", "/usr/bin", [], false],
+  ["TOOLS", "/usr/bin:/bin", [], false],
+  ["TOOLS", "/9j4AAQSkZJRgABA", [], true],
+  ["TOOLS", "/usr/ghp_0123456789abcdefghijABCDEFGHIJ", [], true],
+  ["SITE", "https://api.example.com/", [], false],
+  ["SITE", "https://hooks.example.com/T012/B345/x9Kq", [], true],
+  ["SITE", "notes", [], false],
   ["DATABASE_URL", "postgres://host/db", [], false],
   ["DATABASE_URL", "postgres://me:correct-horse@host/db", [], true],
-])("[TS-D-SEC-2] decides whether %s=%s, built from %j, is redacted: %s", (name, value, variables, isSecret) => {
-  const secrets = createSecretRegistry();
-  createEnvironmentCredential({ server, secrets, env: [{ name, value, variables }] });
-  expect(secrets.redact(value) !== value).toBe(isSecret);
-});
+])(
+  "[TS-D-SEC-2] [TS-D-SEC-6] decides whether %s=%s, built from %j, is redacted: %s",
+  (name, value, variables, isSecret) => {
+    const secrets = createSecretRegistry();
+    createEnvironmentCredential({ server, secrets, env: [{ name, value, variables }] });
+    expect(secrets.redact(value) !== value).toBe(isSecret);
+  },
+);
 
 test("the summary of a credential names its headers and variables, or says that it has none", () => {
   const secrets = createSecretRegistry();

@@ -1,6 +1,6 @@
 import { notSecretVariable } from "../../config/template.js";
 import type { CredentialDescription } from "../../connection-info.js";
-import { isPlainAddress, isSecretName } from "../../secrets/recognize-secrets.js";
+import { isPlainAddress, isSecretName, isSetting } from "../../secrets/recognize-secrets.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { type Credential, credentialClosed, giveUpUnchanged } from "./credential.js";
 import {
@@ -67,8 +67,8 @@ export interface EnvironmentCredentialOptions extends CredentialOwner {
 /** Authenticates with the environment variables of a stdio server. */
 export function createEnvironmentCredential(options: EnvironmentCredentialOptions): Credential {
   const { server, secrets, env, commands = [], obtain } = options;
-  const register = ({ name, value, variables = [] }: VariableSource): void => {
-    if (isSecretValue(name, value, variables)) secrets.add(value);
+  const register = (variable: VariableSource): void => {
+    if (isSecretValue(variable, server)) secrets.add(variable.value);
   };
   env.forEach(register);
   const environment = Object.freeze(Object.fromEntries(env.map(({ name, value }) => [name, value])));
@@ -99,12 +99,12 @@ export function createEnvironmentCredential(options: EnvironmentCredentialOption
   };
 }
 
-/** A literal address without a password, or a value that is marked as not secret, must not be redacted. */
-function isSecretValue(name: string, value: string, variables: readonly string[]): boolean {
+/** Any value may be a secret, whatever its name, unless it is marked as none, or can only be a setting. */
+function isSecretValue({ name, value, variables = [] }: VariableSource, server: string): boolean {
   const given = variables.filter((variable) => variable !== notSecretVariable);
   if (given.some(isSecretName)) return true;
   const isMarked = variables.length > given.length && given.length === 0;
-  return isSecretName(name) && !isMarked && !isPlainAddress(value);
+  return !isMarked && !(isSecretName(name) ? isPlainAddress(value) : value === server || isSetting(value));
 }
 
 /** A credential that never changes, and so has nothing to retry with. */

@@ -79,7 +79,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     get kind() {
       return fallback?.type ?? resolved.type;
     },
-    name: secrets.redact(entry.name),
+    name: secrets.redact(entry.name, "own"),
     target: targetOf(resolved, secrets.redact),
     tenant: tenantOf(entry, variables),
     credential: () => credential.describe(),

@@ -31,9 +31,16 @@ async function handleRefusal(context: NetworkContext, refusal: Refusal): Promise
     report(info, "warning", `The server returned ${status}; retrying with new headers from the credential.`);
     return;
   }
-  const redact = (text: string): string => secrets.redact(text);
+  // The text of the server in it is redacted where it is quoted.
+  const redactOwn = (text: string): string => secrets.redact(text, "own");
   const now = clock.now();
-  const evidence = collectRefusalEvidence({ refusal, credential: credential.describe(), url, now, redact });
+  const evidence = collectRefusalEvidence({
+    refusal,
+    credential: credential.describe(),
+    url,
+    now,
+    redact: secrets.redact,
+  });
   const causes = explainRefusal(evidence, { server });
   const isOAuth = credential.kind === "oauth";
   // OAuth has its own diagnosis of a missing token or scope, and its own advice; a vague guess would only distract from it.
@@ -45,10 +52,10 @@ async function handleRefusal(context: NetworkContext, refusal: Refusal): Promise
   const problems = shown.map(({ problem }) => problem);
   const [first] = shown;
   const parts = {
-    subject: redact(`The server ${JSON.stringify(server)} refused the request.`),
-    problem: redact([decision.reason, ...problems].join(" ")),
+    subject: redactOwn(`The server ${JSON.stringify(server)} refused the request.`),
+    problem: redactOwn([decision.reason, ...problems].join(" ")),
     evidence: isOAuth ? "" : describeChallenge(evidence).join(" "),
-    advice: redact(decision.advice || (isOAuth || first === undefined ? "" : formatFix(first.fix))),
+    advice: redactOwn(decision.advice || (isOAuth || first === undefined ? "" : formatFix(first.fix))),
   };
   const code = decision.code ?? (status === 401 ? "UNAUTHORIZED" : "FORBIDDEN");
   const details = { status, causes, refusal: evidence, ...(decision.signIn && { signIn: decision.signIn }) };

@@ -38,7 +38,7 @@ export function describeConnection(walk: Walk, resolved: ResolvedEntry): Omit<Co
   const { entry, variables, redact } = walk;
   return {
     kind: resolved.type,
-    name: redact(entry.name),
+    name: redact(entry.name, "own"),
     target: targetOf(resolved, redact),
     tenant: tenantOf(entry, variables),
   };

@@ -199,11 +199,11 @@ describe("evidence", () => {
 
   test("passes the variables of a file to the process", async () => {
     const folder = await createScriptFolder();
-    await writeFile(join(folder.path, "own.env"), "OWN_NAME=from-file\n");
+    await writeFile(join(folder.path, "own.env"), "OWN_NAME=localhost\n");
     const script = "console.error('OWN_NAME is ' + process.env.OWN_NAME); process.exit(1)";
     const entry = { command: process.execPath, args: ["-e", script], envFile: "./own.env" };
     const seen = await walk(entry, { pluginRoot: folder.path });
-    expect(seen.child?.stderr).toContain("OWN_NAME is from-file");
+    expect(seen.child?.stderr).toContain("OWN_NAME is localhost");
   });
 
   test("reports a stored sign-in even if the server is unreachable", async () => {

@@ -63,7 +63,7 @@ export async function walkServer(
       if (!ToolServerError.is(error)) throw error;
       // The approval was revoked or the files changed during the walk; or the walk timed out.
       if (error.code === "NOT_TRUSTED")
-        return { ...seen, trust: { state: "changed", reason: walk.redact(error.message) } };
+        return { ...seen, trust: { state: "changed", reason: walk.redact(error.message, "own") } };
       return { ...known, attempt: { credential: "none", failure: failureEvidence(error, walk.redact) } };
     }
   } finally {
@@ -153,7 +153,7 @@ function invalidSettings(walk: Walk, url: URL, { code, message }: ToolServerErro
     isSecure: url.protocol === "https:" || url.protocol === "wss:",
     authorities: walk.ca === undefined ? [] : ["--ca"],
     addresses: [],
-    failure: { stage: "settings", code, message: walk.redact(message) },
+    failure: { stage: "settings", code, message: walk.redact(message, "own") },
   };
 }
 
@@ -193,7 +193,7 @@ interface CheckedEntry {
 /** Checks an entry and its variables. Nothing is run or connected to. Throws SERVER_UNKNOWN. */
 function checkEntry(options: ExplainOptions): CheckedEntry {
   const { server, configuration, configurationPath, secrets, lastFailure } = options;
-  const redact = (text: string): string => secrets.redact(text);
+  const redact = (text: string): string => secrets.redact(text, "own");
   const entry = configuration.entries.find(({ name }) => name === server);
   const findings = configuration.findings.filter((finding) => finding.server === server);
   if (entry === undefined && findings.length === 0) throw unknownServer(server, configuration, redact);

@@ -4,6 +4,7 @@ import { createReporter, type Reporter } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { printableText } from "../../printable-text.js";
 import { isLauncher } from "../../process/resolve-command.js";
+import type { Redact } from "../../secrets/redactor.js";
 import { notTrusted } from "../../trust/evaluate-trust.js";
 import type { ExplainOptions } from "../explanation.js";
 
@@ -22,7 +23,7 @@ export interface Walk
   ensureTrusted(): Promise<void>;
   /** Sanitizes text from a peer: redacted, on one line, truncated. */
   sanitize(text: string, maxLength?: number): string;
-  redact(text: string): string;
+  readonly redact: Redact;
 }
 
 /** Whether the entry starts a program that may have to be downloaded first. */
@@ -38,7 +39,7 @@ function defaultResponseMs(entry: Entry): number {
 /** Creates the walk of an entry, which ends when `signal` aborts. */
 export function createWalk(options: ExplainOptions, entry: Entry, signal: AbortSignal): Walk {
   const { secrets, variables, pluginRoot, settings, ca, sandbox, clock = systemClock } = options;
-  const redact = (text: string): string => secrets.redact(text);
+  const { redact } = secrets;
   return {
     options,
     entry,
