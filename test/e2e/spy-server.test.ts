@@ -1,7 +1,9 @@
-import { chmodSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { randomBytes } from "node:crypto";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { createUserFolder, startGateway } from "./command.test.helper.js";
+import { createUserFolder, runCommand, startGateway } from "./command.test.helper.js";
+import { smallEntry } from "./small-servers.test.helper.js";
 import { createSpyWorld, hasBubblewrap, pathWithout, type SpyWorld, whyNoSpying } from "./spy-server.test.helper.js";
 
 const reason = whyNoSpying();
@@ -16,7 +18,7 @@ const inSandbox = test.skipIf(noSandbox !== undefined);
 const anywhere = test.skipIf(reason !== undefined);
 
 inSandbox(
-  named("[TS-OAUTH-5] a server in the sandbox sees no other process, no key and no vault", noSandbox),
+  named("[TS-OAUTH-5] [TS-D-SUB-9] a server in the sandbox sees no other process, no key and no vault", noSandbox),
   async () => {
     const world = await createSpyWorld();
     const file = world.keyFile();
@@ -107,6 +109,33 @@ anywhere(
     expect(stderr).toContain("cannot be used here: bwrap: No permissions to create new namespace.");
   },
 );
+
+test("[TS-D-VAULT-1] status says that a server without the sandbox can read a key file, and nothing if the key is in no file", async () => {
+  const { folder, home, configure } = createUserFolder();
+  const file = configure({
+    notes: { type: "http", url: "https://127.0.0.1:1/mcp" },
+    small: { ...smallEntry, sandbox: false },
+  });
+  const keyPath = join(home, ".config", "wirescope", "vault.key");
+  const key = randomBytes(32).toString("base64");
+  mkdirSync(dirname(keyPath), { recursive: true });
+  writeFileSync(keyPath, key, { mode: 0o600 });
+  const env = { PATH: pathWithout(folder), HOME: home, WIRESCOPE_VAULT: "file" };
+  const status = async (options: readonly string[], more: object = {}): Promise<string> => {
+    const run = await runCommand(["status", "--config", file, ...options], { env: { ...env, ...more } });
+    return run.stdout.replaceAll(/\s+/g, " ");
+  };
+  const note = "A stdio server ran without the sandbox, so it could read the stored tokens and their key.";
+  expect(await status(["--trust"])).toContain(
+    `${note} Its entry turns the sandbox off. The key is in ${keyPath}: let it run`,
+  );
+  expect(await status(["--trust"], { WIRESCOPE_VAULT_KEY: key })).not.toContain(note);
+  const gateway = await startGateway(["--config", file, "--trust", "--port", "0"], { env });
+  await expect.poll(() => status([])).toContain(note);
+  const through = await status([]);
+  expect(through).toContain(`Servers of the gateway at ${new URL(gateway.endpoint).origin}.`);
+  expect(through).toContain(keyPath);
+});
 
 test("[TS-D-STDIO-1] logs once for all servers why a gateway runs without a sandbox", async () => {
   const { folder, home, configure } = createUserFolder();

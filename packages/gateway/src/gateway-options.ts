@@ -62,6 +62,8 @@ export interface GatewayOptions {
   readonly onReload?: (() => Promise<void>) | undefined;
   /** Why the last attempt to read the configuration again failed; undefined if it succeeded. Default: always undefined. */
   readonly reloadFailure?: (() => ToolServerError | undefined) | undefined;
+  /** What the user should know about the program, each with what to do. The administration service shows it. Default: nothing. */
+  readonly notes?: (() => readonly string[]) | undefined;
   /**
    * Asks the user to sign in when a call needs it, while the call waits. Only for a gateway whose clients run on the same machine, for
    * the same user. Default: such a call fails, and its error names the command that signs in.

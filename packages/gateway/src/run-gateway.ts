@@ -132,7 +132,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     debug: options.debug,
     onReload: options.onReload,
     reloadFailure: options.reloadFailure ?? (() => undefined),
-    notes: () => [shortages.current() ?? []].flat(),
+    notes: () => [shortages.current() ?? [], options.notes?.() ?? []].flat(),
     channelId: observers.channelId,
     adminToken,
   });

@@ -75,7 +75,7 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
       const servers = await quiet;
       secrets = servers.secrets;
       const reports = await Promise.all(servers.namesOf(undefined).map((name) => statusOf(servers, name)));
-      return { servers: reports, reloadFailure: undefined, notes: [] };
+      return { servers: reports, reloadFailure: undefined, notes: servers.notes() };
     },
     describe: async () => ({ vault: (await open()).vault.describe() }),
     async signIn(server, { person, isByDevice, scopes, signal }) {

@@ -24,6 +24,7 @@ import { personAtTerminal } from "./person-at-terminal.js";
 import { readPem } from "./read-pem.js";
 import { redactingConnection, redactingIo } from "./redaction.js";
 import type { ServerValues } from "./server-options.js";
+import { createVaultExposure } from "./vault-exposure.js";
 
 /** The servers of the configuration that the options name. */
 export interface ConfiguredServers extends AsyncDisposable {
@@ -41,6 +42,8 @@ export interface ConfiguredServers extends AsyncDisposable {
   adoptSignIn(name: string, from: string): Promise<readonly string[] | undefined>;
   /** Token storage. */
   readonly vault: Vault;
+  /** What the user should know about the protection of the stored tokens. */
+  notes(): readonly string[];
   /** The names of the servers to use: the given one, or all. */
   namesOf(name: string | undefined): readonly string[];
 }
@@ -101,6 +104,7 @@ export async function openConfiguredServers(
     }
     return inputs.variablesOf([entry]);
   };
+  const exposure = createVaultExposure(() => vault);
   const servers = createToolServers({
     oauth: {
       vault: observed?.stage(vault) ?? vault,
@@ -118,7 +122,7 @@ export async function openConfiguredServers(
     assertTrusted: gateway === undefined ? assertTrusted : isTrusted,
     settings: { info: { name: "wirescope", version: version() } },
     ca,
-    sandbox: sandboxSettings(io.env, trustFor(io)),
+    sandbox: { ...sandboxSettings(io.env, trustFor(io)), onUnsandboxed: exposure.onUnsandboxed },
     idleTimeoutMs,
     // A timeout that the user gives also applies before the first response.
     connectTimeoutMs: idleTimeoutMs,
@@ -135,6 +139,7 @@ export async function openConfiguredServers(
     entries: configuration.entries,
     secrets,
     vault,
+    notes: exposure.notes,
     open: async (name) => redactingConnection(await servers.open(name, await inputsFor(name))),
     oauth: async (name) => servers.oauth(name, await inputsFor(name)),
     async adoptSignIn(name, from) {

@@ -7,7 +7,7 @@ import {
   ToolServerError,
   type TrustDecision,
 } from "@wirescope/tool-server";
-import { createMemoryVault } from "@wirescope/tool-server/auth";
+import { createMemoryVault, type Vault } from "@wirescope/tool-server/auth";
 import {
   type Entry,
   type Finding,
@@ -33,6 +33,7 @@ import { assertReadable, asUsageError, invalidEntries } from "../tool-server/loa
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVaultForGateway } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
+import { createVaultExposure } from "../tool-server/vault-exposure.js";
 import type { ServerCommands, ToDo } from "./to-do.js";
 import type { upOptions } from "./up-options.js";
 
@@ -49,6 +50,8 @@ export interface ConfigurationReader {
    * environment files.
    */
   toDo(commands: ServerCommands): readonly ToDo[];
+  /** What the user should know about the protection of the stored tokens. */
+  notes(): readonly string[];
 }
 
 export interface ConfigurationReaderOptions {
@@ -70,12 +73,18 @@ export function createConfigurationReader(
   io: Io,
   { secrets, extra = {}, loginCommand, onNoSandbox, onOAuthNote }: ConfigurationReaderOptions,
 ): ConfigurationReader {
-  const openOAuth = async (): Promise<OAuthSettings> => ({
-    vault: await openVaultForGateway(values.vault, io, secrets),
-    profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
-    allowInsecureLoopback: values["allow-insecure-loopback"],
-    loginCommand,
-  });
+  let used: Vault | undefined;
+  const exposure = createVaultExposure(() => used);
+  const openOAuth = async (): Promise<OAuthSettings> => {
+    const vault = await openVaultForGateway(values.vault, io, secrets);
+    used = vault;
+    return {
+      vault,
+      profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
+      allowInsecureLoopback: values["allow-insecure-loopback"],
+      loginCommand,
+    };
+  };
   let oauth: Promise<OAuthSettings> | undefined;
   const oauthOf = (isNeeded: boolean): Promise<OAuthSettings> => {
     if (isNeeded && oauth === undefined) {
@@ -95,7 +104,11 @@ export function createConfigurationReader(
   const trust = trustFor(io, values.trust);
   const tokenFile = values["token-file"];
   const hidden = tokenFile === undefined ? [] : [resolve(tokenFile)];
-  const sandbox = { ...sandboxSettings(io.env, trust, hidden), onMissing: onceEach(onNoSandbox) };
+  const sandbox = {
+    ...sandboxSettings(io.env, trust, hidden),
+    onMissing: onceEach(onNoSandbox),
+    onUnsandboxed: exposure.onUnsandboxed,
+  };
   let isFirst = true;
   const silentIo = { ...io, ask: undefined, stderr: { write: () => {} } };
   let last: readonly GatewayConfiguration[] = [];
@@ -105,6 +118,7 @@ export function createConfigurationReader(
     files: [...files, ...envFiles, oauthFilePath(io.env)],
     fileOf: (server) =>
       last.find(({ configuration }) => configuration.entries.some(({ name }) => name === server))?.configurationPath,
+    notes: exposure.notes,
     toDo: (commands) => [
       ...last.flatMap((configured) => problemsOf(configured, commands)),
       ...ignoredLines.map(({ file = "", line, column, message, fix }) => ({

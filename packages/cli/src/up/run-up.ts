@@ -221,6 +221,7 @@ async function serve(
     debug,
     onReload: () => readAgain(),
     reloadFailure: () => reloadFailure,
+    notes: reader.notes,
   });
   started = gateway;
   postponeWasmTierUp();

@@ -74,7 +74,8 @@ export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
     describe() {
       const summary = `Tokens are stored in ${path}, encrypted with AES-256-GCM; the key ${source.summary}.`;
       const warning = [...warnings].join(" ");
-      return { kind, summary, path, ...(warning === "" ? {} : { warning }) };
+      const { path: keyPath } = source;
+      return { kind, summary, path, ...(keyPath && { keyPath }), ...(warning && { warning }) };
     },
     get: (key) => use((folder) => folder.read(key)),
     put: (key, value) => change(key, (folder) => folder.write(key, value)),

@@ -29,6 +29,8 @@ export interface KeySource {
   readonly from: "passphrase" | "variable" | "file" | "descriptor" | "keychain";
   /** Where the key comes from, as the end of a sentence that starts with "the key". */
   readonly summary: string;
+  /** The file with the key, if it is in one. */
+  readonly path?: string;
   /** Rejects if this source is unavailable on this machine; called before a folder is created. */
   ready?(): Promise<void>;
   /** Creates the key of a new vault with this id. */
@@ -150,11 +152,12 @@ export function keyFromVariable(
  */
 export function keyFromFile(path: string, options: KeyBytesOptions = {}): KeySource {
   const absolutePath = resolve(path);
-  return keyFromBytes("file", `is read from the file ${absolutePath}`, async () => {
+  const source = keyFromBytes("file", `is read from the file ${absolutePath}`, async () => {
     const key = keyIn(await readKeyFile(absolutePath), options);
     if (key !== undefined) return key;
     throw keyWrong(`The file ${absolutePath} contains neither 32 bytes nor their base64.`, generateKey);
   });
+  return { ...source, path: absolutePath };
 }
 
 /** The key in bytes that are the key itself or its base64; undefined if they are neither. */

@@ -35,6 +35,8 @@ export interface VaultDescription {
   readonly warning?: string;
   /** The folder, if there is one. */
   readonly path?: string;
+  /** The file with the key, if it is in one: programs that can read it can read the tokens. */
+  readonly keyPath?: string;
 }
 
 /** The storage of a vault. */

@@ -15,6 +15,8 @@ export interface SandboxSettings {
   readonly searchPath?: string | undefined;
   /** Called when a program starts without the sandbox that it should have, if the user can fix that. */
   readonly onMissing?: ((reason: string, program: SandboxedProgram) => void) | undefined;
+  /** Called when a program starts without a sandbox, for whatever reason. */
+  readonly onUnsandboxed?: ((reason: string, program: SandboxedProgram) => void) | undefined;
 }
 
 export interface EntrySandboxOptions {
@@ -32,7 +34,11 @@ export interface EntrySandboxOptions {
  * HELPER_NOT_RUNNABLE if it must not. Helpers see other processes, because daemons that they start must survive.
  */
 export async function prepareEntrySandbox(options: EntrySandboxOptions): Promise<Sandbox | undefined> {
-  const { settings, server, program, isEnabled, cwd, onUnsandboxed } = options;
+  const { settings, server, program, isEnabled, cwd } = options;
+  const onUnsandboxed = (reason: string): void => {
+    options.onUnsandboxed(reason);
+    settings.onUnsandboxed?.(reason, program);
+  };
   const rule = (await settings.rule?.()) ?? "auto";
   if (rule === "off" || (rule === "auto" && !isEnabled)) {
     onUnsandboxed(rule === "off" ? "The policy turns the sandbox off." : "Its entry turns the sandbox off.");
