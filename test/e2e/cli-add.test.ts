@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createUserFolder, type Run, runCommand, startCommand, type UserFolder } from "./command.test.helper.js";
 import { type RealServer, everything as reference, startEverything } from "./real-servers.test.helper.js";
@@ -49,6 +50,25 @@ describe("add", () => {
     expect(await run(["call", "local", "echo", "message=hi"], { MINE: "value" })).toMatchObject({
       stdout: "Echo: hi\n",
     });
+  });
+
+  test.each([
+    ["flushes the new file", "Object.getPrototypeOf(await promises.open(process.execPath)).sync = kill;"],
+    ["takes the lock", "promises.link = kill; syncBuiltinESMExports();"],
+  ])("[TS-D-CLI-9] removes what a run left behind that was killed when it %s", async (_, patch) => {
+    const preload = join(user.home, "kill.mjs");
+    const kill = 'const kill = () => process.kill(process.pid, "SIGKILL");';
+    const imports = 'import { promises } from "node:fs"; import { syncBuiltinESMExports } from "node:module";';
+    writeFileSync(preload, `${imports} ${kill} ${patch}`);
+    const env = { PATH: process.env.PATH, HOME: user.home, NODE_OPTIONS: `--import=${pathToFileURL(preload)}` };
+    const killed = startCommand(["add", "everything", url, "--config", user.file], { env });
+    expect(await endOf(killed)).toMatchObject({ code: null });
+    const before = readdirSync(user.folder).filter((name) => name !== "home");
+    expect(before).toContainEqual(expect.stringMatching(/\.tmp$/));
+    // A file of a lock is only removed once it is certain that no process is about to link it.
+    for (const name of before) utimesSync(join(user.folder, name), 1, 1);
+    expect((await run(["add", "everything", url])).code).toBe(0);
+    expect(readdirSync(user.folder).sort()).toEqual([".mcp.json", "home"]);
   });
 
   test("writes the registered client and the scopes of a sign-in", async () => {

@@ -72,6 +72,7 @@ export { defaultLimits } from "./connection/transports/transport.js";
 export { createReporter } from "./diagnostics.js";
 export { describeDuration } from "./duration.js";
 export { readBoundedFile } from "./files/bounded-file.js";
+export { removeLeftoversOf, temporaryNameOf } from "./files/durable-file.js";
 export { withFileLock } from "./files/file-lock.js";
 export { createHttpClient } from "./http/create-http-client.js";
 export type { HttpClient } from "./http/http-client.js";

@@ -1,8 +1,13 @@
-import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { access, chmod, mkdir, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
-import { readBoundedFile, systemClock, withFileLock } from "@wirescope/tool-server/internal";
+import {
+  readBoundedFile,
+  removeLeftoversOf,
+  systemClock,
+  temporaryNameOf,
+  withFileLock,
+} from "@wirescope/tool-server/internal";
 
 /** The content of a client's file when it was read. */
 export interface ClientFile {
@@ -20,6 +25,7 @@ export class ClientFileError extends Error {
 
 const maxBytes = 64 * 1_048_576;
 const maxLinks = 40;
+const leftoverAgeMs = 60_000;
 
 /**
  * Reads the file of a client; a missing file is empty. Rejects with a ClientFileError. A file below `project` belongs to the
@@ -51,7 +57,7 @@ export async function replaceClientFile(was: ClientFile, text: string, isPrivate
   const { path } = was;
   try {
     await mkdir(dirname(path), { recursive: true });
-    return await withFileLock(`${path}.wirescope-lock`, () => replaceLocked(was, text, isPrivate), {
+    return await withFileLock(lockOf(path), () => replaceLocked(was, text, isPrivate), {
       clock: systemClock,
       waitMs: 10_000,
       tooLong: (holder) => new ClientFileError(`${path} is being written by ${holder}. Try again.`),
@@ -72,6 +78,10 @@ export async function makePrivate(path: string): Promise<boolean> {
   return true;
 }
 
+function lockOf(path: string): string {
+  return `${path}.wirescope-lock`;
+}
+
 async function replaceLocked(
   { path, text: old, exists }: ClientFile,
   text: string,
@@ -84,7 +94,10 @@ async function replaceLocked(
   if (exists) await access(path, constants.W_OK);
   const mode = exists ? (await stat(path)).mode & 0o777 : undefined;
   const wanted = isPrivate ? (mode ?? 0o600) & 0o700 : mode;
-  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
+  const hidden = join(dirname(path), `.${basename(path)}`);
+  // Best effort, and only of killed runs: these files live for milliseconds.
+  for (const file of [hidden, lockOf(path)]) await removeLeftoversOf(file, leftoverAgeMs).catch(() => {});
+  const temporary = temporaryNameOf(hidden);
   try {
     const file = await open(temporary, "wx", wanted ?? 0o666);
     try {

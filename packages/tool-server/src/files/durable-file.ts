@@ -5,14 +5,23 @@ import { basename, dirname, join } from "node:path";
 
 const temporaryEnding = ".tmp";
 
+/** A file was changed, but a power failure may undo that, because its folder could not be flushed. `cause` says why. */
+export class UndurableChangeError extends Error {
+  override readonly name = "UndurableChangeError";
+
+  constructor(path: string, cause: unknown) {
+    super(`${path} was changed, but a power failure may undo that.`, { cause });
+  }
+}
+
 /** A name next to `path` for a file that is not finished yet. */
 export function temporaryNameOf(path: string): string {
   return `${path}.${randomUUID()}${temporaryEnding}`;
 }
 
 /**
- * Replaces a file atomically, readable by its owner only. Resolves when the file survives a power failure. If the signal
- * aborts before the new file replaces the old one, the old one stays.
+ * Replaces a file atomically, readable by its owner only. Resolves when the file survives a power failure; rejects with an
+ * UndurableChangeError if it was replaced, but may not. If the signal aborts before the new file replaces the old one, the old one stays.
  */
 export async function writeDurably(path: string, text: string, signal?: AbortSignal): Promise<void> {
   const temporary = temporaryNameOf(path);
@@ -24,7 +33,7 @@ export async function writeDurably(path: string, text: string, signal?: AbortSig
     await rm(temporary, { force: true });
     throw error;
   }
-  await syncFolder(dirname(path));
+  await syncNameOf(path);
 }
 
 /** Disk space for a file that is written later. */
@@ -60,7 +69,7 @@ export async function reserveFile(path: string, bytes: number): Promise<Reserved
         await file.close();
       }
       await rename(temporary, path);
-      await syncFolder(dirname(path));
+      await syncNameOf(path);
     },
     release: remove,
   };
@@ -78,7 +87,13 @@ async function writeAndSync(file: FileHandle, content: string | Buffer): Promise
 /** Deletes a file durably: it does not come back after a power failure. */
 export async function removeDurably(path: string): Promise<void> {
   await rm(path);
-  await syncFolder(dirname(path));
+  await syncNameOf(path);
+}
+
+async function syncNameOf(path: string): Promise<void> {
+  await syncFolder(dirname(path)).catch((error: unknown) => {
+    throw new UndurableChangeError(path, error);
+  });
 }
 
 /** Makes the names in a folder durable. Windows does not support it, and does not need it. */

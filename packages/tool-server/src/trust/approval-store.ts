@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { steadyClock } from "../clock.js";
 import { jsonNodeToValue, parseJsonWithPositions } from "../config/json-with-positions.js";
 import { ToolServerError } from "../errors.js";
-import { removeLeftoversOf, writeDurably } from "../files/durable-file.js";
+import { removeLeftoversOf, UndurableChangeError, writeDurably } from "../files/durable-file.js";
 import { withFileLock } from "../files/file-lock.js";
 import { systemReason } from "../files/system-reason.js";
 import { isJsonObject } from "../json-object.js";
@@ -62,12 +62,13 @@ export function createApprovalStore(options: ApprovalStoreOptions = {}): Approva
       return found.find(({ fingerprint }) => fingerprint.origin === origin) ?? found.at(-1);
     },
     list: () => readFile(path),
+    // An approval that a power failure undoes is asked for again.
     approve: ({ configuration, server, pluginRoot, fingerprint, entry }) =>
       change((approvals) => {
         const approvedAt = new Date().toISOString();
         const approval = { configuration, server, approvedAt, pluginRoot, fingerprint, entry };
         const others = approvals.filter((each) => !hasKey(each, approval) || differsInOrigin(each, approval));
-        return { approvals: [...others, approval], result: approval };
+        return { approvals: [...others, approval], result: approval, mayBeUndone: true };
       }),
     revoke: (key) =>
       change((approvals) => {
@@ -80,6 +81,8 @@ export function createApprovalStore(options: ApprovalStoreOptions = {}): Approva
 interface Edited<T> {
   readonly approvals: readonly Approval[];
   readonly result: T;
+  /** Whether it is no failure if a power failure may undo the change. Default false. */
+  readonly mayBeUndone?: boolean;
 }
 
 async function changeFile<T>(
@@ -98,13 +101,15 @@ async function changeFile<T>(
       const before = await readFile(path);
       await removeLeftoversOf(target);
       await removeLeftoversOf(lock, 60_000);
-      const { approvals, result } = edit(before);
+      const { approvals, result, mayBeUndone = false } = edit(before);
       const text = printApprovals(approvals);
       if (text.length > maxApprovalCharacters) {
         const advice = "Remove approvals that you do not need.";
         throw fail(path, "write", { reason: "the file would be too large", advice });
       }
-      await writeDurably(target, text, signal);
+      await writeDurably(target, text, signal).catch((error: unknown) => {
+        if (!mayBeUndone || !(error instanceof UndurableChangeError)) throw error;
+      });
       return result;
     };
     return await withFileLock(lock, write, {
@@ -173,6 +178,11 @@ function fail(path: string, action: "read" | "write", { reason, advice }: Exposu
 }
 
 function unwritable(path: string, error: unknown): ToolServerError {
+  if (error instanceof UndurableChangeError) {
+    const problem = `The approvals in ${path} were changed, but a power failure may undo that: ${systemReason(error.cause)}.`;
+    const parts = { problem, advice: "Check the disk, and try again." };
+    return new ToolServerError("APPROVALS_UNREADABLE", parts, { cause: error });
+  }
   // Creating folders in a read-only file system also fails with ENOENT.
   const isMissing = codeOf(error) === "ENOENT";
   const reason = isMissing

@@ -2,7 +2,7 @@ import { constants, type Stats } from "node:fs";
 import { chmod, mkdir, open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ToolServerError } from "../../errors.js";
-import { syncFolder } from "../../files/durable-file.js";
+import { syncFolder, UndurableChangeError } from "../../files/durable-file.js";
 import { systemReason } from "../../files/system-reason.js";
 import { maxEntryBytes } from "./vault-entry.js";
 
@@ -125,6 +125,10 @@ const remedies: Readonly<Record<string, string>> = {
 
 /** Converts a system error to VAULT_UNREADABLE; other errors stay as they are. */
 export function asVaultFailure(path: string, verb: "read" | "written" | "locked" | "created", error: unknown): unknown {
+  if (error instanceof UndurableChangeError) {
+    const problem = `was changed, but a power failure may undo that: ${systemReason(error.cause)}`;
+    return vaultUnreadable(path, problem, "Check the disk, and try again.", error);
+  }
   if (!(error instanceof Error && "syscall" in error)) return error;
   const { code = "" } = error as NodeJS.ErrnoException;
   const advice = `The stored tokens are unchanged. ${remedies[code] ?? "Fix that, and try again."}`;
