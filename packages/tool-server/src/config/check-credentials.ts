@@ -180,7 +180,11 @@ export function createCredentialSearch(known: readonly KnownCredential[]): Crede
         add(`the value of ${variable}`);
         continue;
       }
-      const shape = findSecretShapes(line).find((each) => isCredential(each, line, lines.slice(index + 1, index + 3)));
+      // The shape of a key may have a "=" in it, so the name of a variable would be a part of it.
+      const shown = line.replace(/(?<=(?:^|[\s"'`(])[A-Za-z_]\w{0,127}=)(?=[\w+-])/g, " ");
+      const shape = findSecretShapes(shown).find((each) =>
+        isCredential(each, shown, lines.slice(index + 1, index + 3)),
+      );
       const name = shape === undefined && findsAssignments ? assignedName(line) : undefined;
       if (shape !== undefined) add(`what looks like ${shape.looksLike}`, line.indexOf(shape.value) + 1);
       else if (name !== undefined) add(`a value for ${name}`);

@@ -29,6 +29,9 @@ const knownShapes: readonly (readonly [looksLike: string, pattern: RegExp])[] = 
   ["a Linear key", /\blin_(?:api|oauth)_\w{20,}/g],
   ["a Notion token", /\b(?:ntn_|secret_)[A-Za-z0-9]{30,}/g],
   ["a Vault token", /\bhv[bsr]\.[\w-]{20,}/g],
+  ["a Figma token", /\bfigd_[\w-]{20,}/g],
+  ["a Tavily key", /\btvly-[\w-]{20,}/g],
+  ["an Atlassian token", /\bAT[AC]TT3x[\w=-]{20,}/g],
 ];
 
 // The time of some patterns grows with the square of the length.
