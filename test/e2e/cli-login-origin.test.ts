@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { type Quirks, startQuirks } from "@wirescope/quirks";
 import { expect, onTestFinished, test } from "vitest";
 import { type Run, startGateway, type TerminalUser } from "./command.test.helper.js";
@@ -60,6 +62,49 @@ test.each([
     const yes = await login(deciding("y"));
     expect(yes.stderr).toContain(`The sign-in page is at ${foreign}.\n`);
     expect(yes.code).toBe(0);
+  },
+);
+
+test.each([
+  ["by itself", false],
+  ["through the gateway", true],
+])(
+  "[TS-D-OAUTH-5] login %s names a token endpoint at another origin, in the question about the page and in what it shows before the sign-in",
+  async (_, isThrough) => {
+    const { quirks, login } = await createOriginWorld(isThrough);
+    const { origin } = quirks.authorization;
+    let page = origin;
+    const server = createServer((request, response) => {
+      const { searchParams, pathname } = new URL(request.url ?? "", origin);
+      if (pathname === "/authorize") {
+        const back = `${searchParams.get("redirect_uri")}?error=access_denied&state=${searchParams.get("state")}`;
+        response.writeHead(302, { location: back }).end();
+        return;
+      }
+      const { port } = server.address() as AddressInfo;
+      const issuer = `http://127.0.0.1:${port}`;
+      const metadata = {
+        issuer,
+        authorization_endpoint: `${page}/authorize`,
+        token_endpoint: `http://localhost:${port}/token`,
+        registration_endpoint: `${origin}/register`,
+        code_challenge_methods_supported: ["S256"],
+      };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(metadata));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    quirks.tool.authorizationServers = [`http://127.0.0.1:${port}`];
+    const named = `Tokens are requested from http://localhost:${port}, another origin.\n`;
+
+    const asked = await login(deciding(""));
+    expect(asked.code).toBe(1);
+    expect(asked.stderr).toContain(named);
+    page = `http://127.0.0.1:${port}`;
+    const shown = await login(undefined);
+    expect(shown.code).toBe(1);
+    expect(shown.stderr.split("Open this URL")[0]).toContain(named);
   },
 );
 

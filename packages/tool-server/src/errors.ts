@@ -125,8 +125,10 @@ export interface ToolServerErrorDetails {
   readonly issuerChange?: { readonly from: string; readonly to: string } | undefined;
   /** Set if the advice is to sign in: with these scopes in addition to the usual ones. */
   readonly signIn?: { readonly scopes: readonly string[] } | undefined;
-  /** The authorization server, and the other origin of its sign-in page. */
-  readonly foreignOrigin?: { readonly issuer: string; readonly origin: string } | undefined;
+  /** The authorization server, the other origin of its sign-in page, and that of its token endpoint, if it is not its own. */
+  readonly foreignOrigin?:
+    | { readonly issuer: string; readonly origin: string; readonly tokenOrigin?: string | undefined }
+    | undefined;
 }
 
 /** How far a connection had come when it failed. */

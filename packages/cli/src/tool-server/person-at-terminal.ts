@@ -25,10 +25,15 @@ export function personAtTerminal(io: Io, confirmedOrigin?: string): SignIn {
     return reply !== undefined && /^y(?:es)?$/i.test(reply.trim());
   };
 
-  const show = ({ server, issuer, reason, scopes, newScopes, vault, way }: SignInRequest): void => {
+  const sayTokenOrigin = (origin: string | undefined): void => {
+    if (origin !== undefined) say(`Tokens are requested from ${origin}, another origin.`);
+  };
+
+  const show = ({ server, issuer, tokenOrigin, reason, scopes, newScopes, vault, way }: SignInRequest): void => {
     say(`Sign in to ${server} with ${issuer}, ${reasons[reason]}.`);
     const { origin } = new URL(way.url);
     if (origin !== new URL(issuer).origin) say(`The sign-in page is at ${origin}.`);
+    sayTokenOrigin(tokenOrigin);
     if (scopes.length > 0) {
       say("Requested scopes:");
       // At a first sign-in all of them are new.
@@ -74,9 +79,10 @@ export function personAtTerminal(io: Io, confirmedOrigin?: string): SignIn {
       say("Either its operator has moved it, or somebody is trying to get your credentials.");
       return confirm("Sign in there? [y/N] ", signal);
     },
-    async confirmOrigin({ server, issuer, origin }, signal) {
+    async confirmOrigin({ server, issuer, origin, tokenOrigin }, signal) {
       if (origin === confirmedOrigin) return true;
       say(`${server} uses the authorization server ${issuer}, whose sign-in page is at another origin: ${origin}`);
+      sayTokenOrigin(tokenOrigin);
       say(
         "Many services use two hosts, but a hostile server can do the same to get access to your account on the other one.",
       );

@@ -65,10 +65,14 @@ export async function sendSignInPage(
   }
 }
 
-function askForOrigin(response: PageResponse, { server, issuer, origin }: ForeignOrigin, link: string): void {
+function askForOrigin(
+  response: PageResponse,
+  { server, issuer, origin, tokenOrigin }: ForeignOrigin,
+  link: string,
+): void {
   const body = html`<h1>Sign in to ${server}</h1>
 <p>The sign-in page of its authorization server is at another origin.</p>
-<dl><dt>Authorization server</dt><dd><code>${issuer}</code></dd><dt>Sign-in page</dt><dd><code>${origin}</code></dd></dl>
+<dl><dt>Authorization server</dt><dd><code>${issuer}</code></dd><dt>Sign-in page</dt><dd><code>${origin}</code></dd>${tokenOrigin === undefined ? "" : html`<dt>Token endpoint</dt><dd><code>${tokenOrigin}</code></dd>`}</dl>
 <p>Many services use two hosts, but a hostile server can do the same to get access to your account on the other one. Continue only if you know that both belong to the same service.</p>
 <p class="todo"><a href="${link}">Yes, sign in at ${origin}</a></p>`;
   response.writeHead(200, pageHeaders).end(pageOf("Wirescope", body));

@@ -159,7 +159,7 @@ export function failureToMessage(error: ToolServerError): MessageInitShape<typeo
     unsetVariables: [...unsetVariables],
     ...(signIn && { signIn: { scopes: [...signIn.scopes] } }),
     ...(issuerChange && { issuerChange: { ...issuerChange } }),
-    ...(foreignOrigin && { foreignOrigin: { ...foreignOrigin } }),
+    ...(foreignOrigin && { foreignOrigin: { ...foreignOrigin, tokenOrigin: foreignOrigin.tokenOrigin ?? "" } }),
   };
 }
 
@@ -177,7 +177,13 @@ export function failureFromMessage(message: Failure, cause?: unknown): ToolServe
         ...(unsetVariables.length > 0 && { unsetVariables }),
         ...(signIn && { signIn: { scopes: signIn.scopes } }),
         ...(issuerChange && { issuerChange: { from: issuerChange.from, to: issuerChange.to } }),
-        ...(foreignOrigin && { foreignOrigin: { issuer: foreignOrigin.issuer, origin: foreignOrigin.origin } }),
+        ...(foreignOrigin && {
+          foreignOrigin: {
+            issuer: foreignOrigin.issuer,
+            origin: foreignOrigin.origin,
+            ...(foreignOrigin.tokenOrigin && { tokenOrigin: foreignOrigin.tokenOrigin }),
+          },
+        }),
       },
     },
   );

@@ -26,10 +26,11 @@ import { msOf, timeOf } from "./server-message.js";
 
 /** What the user has to do to sign in, as a message. */
 export function promptToMessage({ id, request }: ShownSignIn): SignInPrompt {
-  const { issuer, scopes, newScopes, vault, way } = request;
+  const { issuer, tokenOrigin = "", scopes, newScopes, vault, way } = request;
   return create(SignInPromptSchema, {
     signInId: id,
     issuer,
+    tokenOrigin,
     scopes: [...scopes],
     newScopes: [...newScopes],
     storage: vault.warning ?? vault.summary,
@@ -68,10 +69,11 @@ function fieldsOf(fields: OAuthStepFields = {}): MessageInitShape<typeof SignInF
 }
 
 export function promptFromMessage(server: string, prompt: SignInPrompt): SignInRequest {
-  const { issuer, scopes, newScopes, storage, way } = prompt;
+  const { issuer, tokenOrigin, scopes, newScopes, storage, way } = prompt;
   return {
     server,
     issuer,
+    tokenOrigin: tokenOrigin || undefined,
     reason: "asked",
     scopes,
     newScopes,

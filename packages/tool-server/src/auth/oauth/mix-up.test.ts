@@ -61,6 +61,45 @@ test.each([
   },
 );
 
+test("a token endpoint at another origin is named in the confirmation, in its error, and in what is shown before the sign-in", async () => {
+  const world = await createOAuthWorld();
+  const honest = world.authorization.origin;
+  let page: string | undefined;
+  const issuer = await startBareIssuer(({ path }, self) => [
+    path === "/register" ? 201 : 200,
+    {
+      client_id: "us",
+      issuer: self,
+      authorization_endpoint: `${page ?? self}/authorize`,
+      token_endpoint: `${self.replace("127.0.0.1", "localhost")}/token`,
+      registration_endpoint: `${self}/register`,
+      code_challenge_methods_supported: ["S256"],
+    },
+  ]);
+  const tokenOrigin = issuer.replace("127.0.0.1", "localhost");
+  world.tool.authorizationServers = [issuer];
+  page = honest;
+  const { signIn, confirmations } = createDecider(world.person, false);
+  await expect(world.session().signIn(signIn)).rejects.toMatchObject({
+    message: expect.stringContaining(`Tokens would be requested from ${tokenOrigin}.`),
+    details: { foreignOrigin: { issuer, origin: honest, tokenOrigin } },
+  });
+  expect(confirmations).toEqual([{ server: "notes", issuer, origin: honest, tokenOrigin }]);
+  page = undefined;
+  const shown: (string | undefined)[] = [];
+  const leaving: SignIn = {
+    async begin(request) {
+      shown.push(request.tokenOrigin);
+      throw new Error("The user has seen enough.");
+    },
+  };
+  await expect(world.session().signIn(leaving)).rejects.toMatchObject({ code: "SIGN_IN_FAILED" });
+  expect(shown).toEqual([tokenOrigin]);
+  world.tool.authorizationServers = [honest];
+  await world.session({ profile: "other" }).signIn(world.person);
+  expect(world.signInRequests.at(-1)?.tokenOrigin).toBeUndefined();
+});
+
 test("another origin that a user confirmed is used and remembered", async () => {
   const world = await createOAuthWorld(["endpoint-other-origin"]);
   const { signIn, confirmations } = createDecider(world.person, true);

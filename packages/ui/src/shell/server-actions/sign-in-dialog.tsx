@@ -78,12 +78,13 @@ export function SignInDialog({ server, onClose }: { readonly server: string; rea
 }
 
 function Prompt({ prompt }: { readonly prompt: SignInPrompt }): VNode {
-  const { issuer, scopes, newScopes, storage, way, signInId } = prompt;
+  const { issuer, tokenOrigin, scopes, newScopes, storage, way, signInId } = prompt;
   return (
     <>
       <PropertyList
         rows={[
           ["Authorization server", issuer],
+          ["Token endpoint", tokenOrigin !== "" && tokenOrigin],
           ["Scopes", scopes.length === 0 ? "chosen by the authorization server" : scopes.join(", ")],
           ["New scopes", newScopes.length > 0 && newScopes.length < scopes.length && newScopes.join(", ")],
           ["Token storage", storage],

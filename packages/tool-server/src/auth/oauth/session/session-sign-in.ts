@@ -137,7 +137,7 @@ async function signInLocked(
         // The user configured the authorization server, and so trusts its metadata.
         confirmOrigin:
           options.issuer === undefined
-            ? createConfirmOrigin(context, server.issuer, signIn, confirmed)
+            ? createConfirmOrigin(context, server, signIn, confirmed)
             : async () => undefined,
         scopes,
         newScopes: scopesBeyond(previousScopes, scopes),

@@ -20,7 +20,7 @@ import {
   stopBeforeSignIn,
   unregisteredId,
 } from "./observed-sign-in.js";
-import type { SignIn, SignInContext, SignInOutcome, SignInRequest } from "./sign-in.js";
+import { type SignIn, type SignInContext, type SignInOutcome, type SignInRequest, tokenOriginOf } from "./sign-in.js";
 
 /** Lets a user sign in with a browser, using an authorization code with PKCE. Rejects with SIGN_IN_FAILED, and as its steps do. */
 export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcome> {
@@ -46,6 +46,7 @@ export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcom
     const request: SignInRequest = {
       server: context.server,
       issuer: server.issuer,
+      tokenOrigin: tokenOriginOf(server),
       reason: flow.reason,
       scopes: flow.scopes,
       newScopes: flow.newScopes,

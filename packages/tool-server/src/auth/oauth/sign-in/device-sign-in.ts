@@ -15,7 +15,7 @@ import {
 import { requestTokens, resourceField, scopeField, type TokenOutcome } from "../tokens/token-request.js";
 import { openCallbackReceiver } from "./callback-receiver.js";
 import { reportClient, stopBeforeSignIn, unregisteredId } from "./observed-sign-in.js";
-import type { SignInContext, SignInOutcome } from "./sign-in.js";
+import { type SignInContext, type SignInOutcome, tokenOriginOf } from "./sign-in.js";
 
 /** A device authorization response (RFC 8628, section 3.2). */
 export interface DeviceAuthorization {
@@ -72,6 +72,7 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
       {
         server: context.server,
         issuer: server.issuer,
+        tokenOrigin: tokenOriginOf(server),
         reason: flow.reason,
         scopes,
         newScopes: flow.newScopes,

@@ -2,6 +2,7 @@ import { commandLine } from "../../../command-line.js";
 import type { VaultDescription } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
 import type { OAuthClient } from "../clients/oauth-client.js";
+import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import type { Discovery } from "../discovery/discover.js";
 import { knownIssuer, type RequestRules } from "../discovery/known-issuers.js";
 import type { OAuthContext } from "../oauth-context.js";
@@ -43,6 +44,8 @@ export interface SignInRequest {
   readonly server: string;
   /** The authorization server. */
   readonly issuer: string;
+  /** The origin of its token endpoint, if that is another one. */
+  readonly tokenOrigin?: string | undefined;
   readonly reason: SignInReason;
   /** The scopes that will be requested; empty if the authorization server chooses. */
   readonly scopes: readonly string[];
@@ -81,6 +84,8 @@ export interface ForeignOrigin {
   readonly server: string;
   readonly issuer: string;
   readonly origin: string;
+  /** The origin of its token endpoint, if that is not its own. */
+  readonly tokenOrigin?: string | undefined;
 }
 
 /** A tool server names another authorization server than before. */
@@ -115,6 +120,11 @@ export interface SignInOutcome {
   readonly outcome: TokenOutcome;
 }
 
+/** The origin of the token endpoint, if it is not that of the issuer. */
+export function tokenOriginOf({ issuer, tokenEndpoint }: AuthorizationServer): string | undefined {
+  return tokenEndpoint.origin === new URL(issuer).origin ? undefined : tokenEndpoint.origin;
+}
+
 /** Checks that a user may be sent to a page. Rejects with AUTHORIZATION_ORIGIN_UNCONFIRMED. */
 type ConfirmOrigin = (page: URL, signal: AbortSignal) => Promise<void>;
 
@@ -126,18 +136,21 @@ type ConfirmOrigin = (page: URL, signal: AbortSignal) => Promise<void>;
  */
 export function createConfirmOrigin(
   context: OAuthContext,
-  issuer: string,
+  authorizationServer: AuthorizationServer,
   signIn: SignIn,
   confirmed: Set<string>,
 ): ConfirmOrigin {
+  const { issuer } = authorizationServer;
   return async ({ origin }, signal) => {
     if (origin === new URL(issuer).origin || confirmed.has(origin)) return;
     if (knownIssuer(issuer)?.pages?.includes(origin)) return;
     const { server } = context;
-    const foreignOrigin = { issuer, origin };
+    const tokenOrigin = tokenOriginOf(authorizationServer);
+    const foreignOrigin = { issuer, origin, ...(tokenOrigin && { tokenOrigin }) };
     if (!((await signIn.confirmOrigin?.({ server, ...foreignOrigin }, signal)) ?? false)) {
       const code = "AUTHORIZATION_ORIGIN_UNCONFIRMED";
-      const problem = `its authorization server ${peerText(context, issuer)} asks you to sign in at another origin, ${origin}, which you have not confirmed. A hostile server does this to get access to your account at ${origin}.`;
+      const tokens = tokenOrigin === undefined ? "" : ` Tokens would be requested from ${tokenOrigin}.`;
+      const problem = `its authorization server ${peerText(context, issuer)} asks you to sign in at another origin, ${origin}, which you have not confirmed.${tokens} A hostile server does this to get access to your account at ${origin}.`;
       const advice = `If you know that both belong together, confirm it: ${commandLine("login", server, "--authorization-origin", origin)}`;
       throw oauthFailure(context, code, { problem, advice }, { details: { foreignOrigin } });
     }
