@@ -63,11 +63,11 @@ test("the command of a server that exits can be run by hand from any folder, and
   const { stdout } = await runCommand(["why", "notes", "--trust", "--json", "--config", user.file], { env: shell });
   expect(stdout).not.toContain("hunter2");
   const command = /"(cd [^"]*)"/.exec(stdout)?.[1] ?? "";
-  expect(command).toContain("NOTES_TOKEN=… PLAIN=…");
+  expect(command).toContain("MODE=… NOTES_TOKEN=… PLAIN=…");
   const byHand = startProcess("/bin/sh", ["-c", command], { cwd: "/", env: shell });
   expect(await endOf(byHand)).toMatchObject({
     code: 3,
-    stderr: "in the server with read only\n",
+    stderr: "in the server with …\n",
   });
 });
 

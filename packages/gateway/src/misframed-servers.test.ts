@@ -19,7 +19,7 @@ const serverWith = (write: string): { command: string; args: string[] } => ({
   ],
 });
 
-test.each([
+const misframed: readonly [string, object, RegExp][] = [
   [
     "returns ids as strings",
     serverWith('process.stdout.write(JSON.stringify({ ...message, id: String(id) }) + "\\n");'),
@@ -45,7 +45,9 @@ test.each([
     },
     /wrote a line of more than \d+ bytes/,
   ],
-])(
+];
+
+test.each(misframed)(
   "[TS-D-CONN-7] fails a stdio server at once that %s, and lists the others without delay",
   async (_, entry, reason) => {
     // A client that waited for the server would give up.

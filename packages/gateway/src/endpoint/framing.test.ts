@@ -35,6 +35,8 @@ let agent: Agent;
 beforeEach(async () => {
   server = await serveRaw({ "tools/call": callTool });
   gateway = await startTestGateway({ raw: server.entry }, { limits, listen: { allowedOrigins: [page] } });
+  // The instructions say how many tools it has.
+  await expect.poll(() => gateway.gateway.servers()[0]?.tools, pollOptions).toBe(1);
   agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
 });

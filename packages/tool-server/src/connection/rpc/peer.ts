@@ -42,8 +42,8 @@ const maxTasks = 1000;
 /** The call that a server message belongs to: undefined if that is not known, because all calls share one socket. */
 export type RelatedCall = Call | "ended" | undefined;
 
-/** Returns the result that a caller gets instead of the one that was received. */
-type ReadResult = (result: RpcObject, method: string, params: RpcObject | undefined) => RpcObject;
+/** Returns the list that a caller gets instead of the one that was received. */
+type ReadList = (result: RpcObject, method: string, params: RpcObject | undefined) => RpcObject;
 
 /** A request that waits for its response. */
 interface Pending {
@@ -68,7 +68,7 @@ export class Peer<Transport extends MessageTransport> {
   /** Progress of tasks, by the id of the request that created each of them. */
   readonly #taskProgress = new Map<RequestId, (progress: RpcObject) => void>();
   readonly #onIncoming: (message: RpcRequest | RpcNotification, call: RelatedCall) => void;
-  readonly #readResult: ReadResult;
+  readonly #readList: ReadList;
   #lastId = 0;
   /** The transport for the SDK's client: its requests get ids of this peer, and it receives what concerns it. */
   readonly clientTransport: Transport;
@@ -78,11 +78,11 @@ export class Peer<Transport extends MessageTransport> {
   constructor(
     transport: Transport,
     onIncoming: (message: RpcRequest | RpcNotification, call: RelatedCall) => void,
-    readResult: ReadResult = (result) => result,
+    readList: ReadList = (result) => result,
   ) {
     this.#transport = transport;
     this.#onIncoming = onIncoming;
-    this.#readResult = readResult;
+    this.#readList = readList;
     this.clientTransport = Object.assign(Object.create(transport) as Transport, {
       send: (message: RpcMessage, options?: SendOptions) => this.#sendForClient(message, options),
       onmessage: undefined,
@@ -181,8 +181,8 @@ export class Peer<Transport extends MessageTransport> {
   }
 
   #read(response: RpcResponse, { method, params }: Pending): RpcResponse {
-    if (response.result === undefined) return response;
-    const result = this.#readResult(response.result, method, params);
+    if (response.result === undefined || !method.endsWith("/list")) return response;
+    const result = this.#readList(response.result, method, params);
     return result === response.result ? response : { ...response, result };
   }
 

@@ -21,20 +21,7 @@ export async function checkChild(
   const { env } = await withEnvFile(resolved, secrets);
   const environment = childEnvironment(variables, command, env);
   const found = await resolveCommand(command, resolved.cwd, environment.PATH ?? "");
-  const base = {
-    command: sanitize(command, 200),
-    args: args.map((each) => sanitize(each, 500)),
-    cwd: sanitize(resolved.cwd, 500),
-    env: Object.entries(env).map(([name, value]) => ({ name, value: printableValue(name, value, sanitize) })),
-    path: found.kind === "found" ? sanitize(found.path, 500) : undefined,
-    searched: found.kind === "not-found" ? found.searched.map((folder) => sanitize(folder, 200)) : [],
-    stderr: [],
-    strayOutput: undefined,
-    missing: [],
-    withheld: withheldVariables(variables, command, env),
-  };
-  if (found.kind !== "found") return { child: { ...base, notStarted: found.kind } };
-
+  // Redacts the values of the environment from here on.
   const { entries } = options.configuration;
   const credential = createEntryCredential({
     entry,
@@ -47,6 +34,22 @@ export async function checkChild(
     sandbox: walk.sandbox,
     beforeRun: () => walk.ensureTrusted(),
   });
+  const base = {
+    command: sanitize(command, 200),
+    args: args.map((each) => sanitize(each, 500)),
+    cwd: sanitize(resolved.cwd, 500),
+    env: Object.entries(env).map(([name, value]) => ({ name, value: printableValue(name, value, sanitize) })),
+    path: found.kind === "found" ? sanitize(found.path, 500) : undefined,
+    searched: found.kind === "not-found" ? found.searched.map((folder) => sanitize(folder, 200)) : [],
+    stderr: [],
+    strayOutput: undefined,
+    missing: [],
+    withheld: withheldVariables(variables, command, env),
+  };
+  if (found.kind !== "found") {
+    await credential.dispose();
+    return { child: { ...base, notStarted: found.kind } };
+  }
   const transports: StdioTransport[] = [];
   const info = { ...describeConnection(walk, resolved), credential: () => credential.describe() };
   const { connected, failure } = await attempt(walk, {
