@@ -162,7 +162,8 @@ test("reports a client that does not speak HTTP/2 with the error of Node", async
 
 test("reports a hundred connections that are lost at once in a few events", async () => {
   const peers = await Promise.all(Array.from({ length: 100 }, () => rawClient(portOf(server))));
-  await eventually(() => expect(sessions).toHaveLength(100));
+  // A reset that arrives before the handshake was read is no lost connection.
+  await Promise.all(peers.map((peer) => peer.frame(({ type, flags }) => type === frameTypes.settings && flags === 1)));
   for (const peer of peers) peer.cut();
   await expectNoConnections();
   await eventually(async () => {
