@@ -132,8 +132,21 @@ interface Issue {
   readonly text: string;
 }
 
+type Validator = (typeof specTypeSchemas)["Tool" | "Prompt" | "Resource" | "ResourceTemplate"]["~standard"];
+/** Reading one from the library takes longer than a check. */
+const validators = new Map<ItemKind["type"], Validator>();
+
+function validatorOf(type: ItemKind["type"]): Validator {
+  let validator = validators.get(type);
+  if (validator === undefined) {
+    validator = specTypeSchemas[type]["~standard"];
+    validators.set(type, validator);
+  }
+  return validator;
+}
+
 function issuesOf({ type }: ItemKind, item: RpcObject): readonly Issue[] {
-  const checked = specTypeSchemas[type]["~standard"].validate(withoutProperties(item));
+  const checked = validatorOf(type).validate(withoutProperties(item));
   // A value that is nested too deeply is checked again asynchronously, and fails again.
   if (checked instanceof Promise) {
     checked.catch(() => {});
