@@ -1,4 +1,4 @@
-import { ToolServerError } from "@wirescope/tool-server";
+import { type ToolChange, ToolServerError } from "@wirescope/tool-server";
 import { type RequestId, RpcError, type RpcObject, redactStart } from "@wirescope/tool-server/internal";
 
 /** The client that made a call or has a session. */
@@ -37,6 +37,8 @@ export type GatewayEvent =
     }
   /** A server, or some of its tools, are missing from a list. Emitted when the reason changes, not for each list request. */
   | { readonly kind: "omitted"; readonly server: string; readonly list: string; readonly reason: string }
+  /** A tool differs from its first definition since the approval of its server. Emitted once for each text. */
+  | ({ readonly kind: "tool-changed"; readonly server: string } & Omit<ToolChange, "kind">)
   /** A user was asked to sign in, because a call needs it. */
   | { readonly kind: "sign-in"; readonly server: string; readonly reason: string }
   | { readonly kind: "refused"; readonly limit: string; readonly reason: string }
@@ -118,6 +120,7 @@ const logKinds: Readonly<Record<GatewayEvent["kind"], true>> = {
   "session-closed": true,
   "server-state": true,
   omitted: true,
+  "tool-changed": true,
   "sign-in": true,
   refused: true,
   reloaded: true,

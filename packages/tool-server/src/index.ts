@@ -102,5 +102,12 @@ export {
 export type { OriginPattern } from "./trust/origin-pattern.js";
 export type { DenyingRule, PolicyRule, SandboxRule, TrustPolicy, WithheldRule } from "./trust/policy.js";
 export { defaultPolicyPath, readPolicy } from "./trust/read-policy.js";
-export { type ApprovalChange, diffApproval, renderApproval, renderDiff } from "./trust/render-approval.js";
+export {
+  type ApprovalChange,
+  diffApproval,
+  renderApproval,
+  renderDiff,
+  type ToolChange,
+} from "./trust/render-approval.js";
+export type { DefinedTool } from "./trust/tool-definitions.js";
 export { type ApprovalsOptions, approvals, type Trust, trustAll } from "./trust/trust.js";

@@ -91,4 +91,6 @@ export {
   usesInputs,
 } from "./stored-inputs.js";
 export { trustReason } from "./trust/evaluate-trust.js";
+export { quoteText } from "./trust/quoted-text.js";
+export { renderToolChanges } from "./trust/render-approval.js";
 export { portOf } from "./url.js";

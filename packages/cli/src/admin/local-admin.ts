@@ -1,13 +1,21 @@
 import type { ServerReport } from "@wirescope/gateway/internal";
 import {
   approvalKey,
+  type DefinedTool,
   renderDistrust,
   type SecretRegistry,
+  type ToolChange,
   ToolServerError,
   type TrustDecision,
 } from "@wirescope/tool-server";
 import type { Entry } from "@wirescope/tool-server/config";
-import { oauthSummary, readVariables, trustReason, whyNoOAuth } from "@wirescope/tool-server/internal";
+import {
+  oauthSummary,
+  readVariables,
+  renderToolChanges,
+  trustReason,
+  whyNoOAuth,
+} from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import { approvalsOf, trustFor } from "../tool-server/ask-for-trust.js";
@@ -74,7 +82,13 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
       quiet ??= openConfiguredServers(values, { ...io, ask: undefined, stderr: { write: () => {} } });
       const servers = await quiet;
       secrets = servers.secrets;
-      const reports = await Promise.all(servers.namesOf(undefined).map((name) => statusOf(servers, name)));
+      const compareTools = async (name: string, tools: readonly DefinedTool[]): Promise<readonly ToolChange[]> => {
+        if (values.trust || values.endpoint) return [];
+        return approvalsOf(io).compareTools(await approvalKey(servers.file, name), tools, servers.secrets.redact);
+      };
+      const reports = await Promise.all(
+        servers.namesOf(undefined).map((name) => statusOf(servers, name, compareTools)),
+      );
       return { servers: reports, reloadFailure: undefined, notes: servers.notes() };
     },
     describe: async () => ({ vault: (await open()).vault.describe() }),
@@ -97,25 +111,29 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
       return session.signOut(undefined, options);
     },
     async approvals() {
-      const { entries, evaluate } = await openEvaluation();
+      const { file, entries, evaluate } = await openEvaluation();
       return Promise.all(
         entries.map(async (entry): Promise<TrustRow> => {
-          return { name: entry.name, type: entry.type, ...trustOf(await evaluate(entry)) };
+          const changes = await approvalsOf(io).toolChanges(await approvalKey(file, entry.name));
+          return { name: entry.name, type: entry.type, ...trustOf(await evaluate(entry), changes) };
         }),
       );
     },
     async approval(server): Promise<PendingApproval> {
-      const { entries, evaluate } = await openEvaluation();
+      const { file, entries, evaluate } = await openEvaluation();
       const entry = entries.find((each) => each.name === server);
       if (entry === undefined) throw unknownServer(server, entries);
       const decision = await evaluate(entry);
+      const key = await approvalKey(file, server);
+      const changes = decision.state === "trusted" ? await approvalsOf(io).toolChanges(key) : [];
       return {
         name: server,
-        ...trustOf(decision),
-        lines: decision.state === "trusted" ? [] : renderDistrust(server, decision),
+        ...trustOf(decision, changes),
+        lines: decision.state === "trusted" ? renderToolChanges(server, changes) : renderDistrust(server, decision),
         isForRun: false,
         async approve() {
           if ("subject" in decision) await trustFor(io).approve(decision.subject);
+          else await approvalsOf(io).acceptTools(key, changes);
           return undefined;
         },
       };
@@ -173,7 +191,11 @@ async function reportOf(servers: ConfiguredServers, name: string): Promise<Serve
 }
 
 /** Connects to a server and lists its tools. */
-async function statusOf(servers: ConfiguredServers, name: string): Promise<ServerReport> {
+async function statusOf(
+  servers: ConfiguredServers,
+  name: string,
+  compareTools: (name: string, tools: readonly DefinedTool[]) => Promise<readonly ToolChange[]>,
+): Promise<ServerReport> {
   let report: ServerReport = { ...unconnected(servers, name), credential: undefined };
   const readReport = (): Promise<ServerReport> =>
     reportOf(servers, name).catch((error: unknown) => {
@@ -188,7 +210,8 @@ async function statusOf(servers: ConfiguredServers, name: string): Promise<Serve
     const { tools } = await connection.listTools();
     const description = { name: called, version, protocolVersion };
     report = await readReport();
-    return { ...report, state: "READY", isConnected: true, tools: tools.length, description };
+    const toolChanges = await compareTools(name, tools);
+    return { ...report, state: "READY", isConnected: true, tools: tools.length, description, toolChanges };
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;
     return { ...report, state: "TRANSIENT_FAILURE", failure: error };
@@ -232,6 +255,6 @@ async function openTrustEvaluation(values: ServerValues, io: Io): Promise<TrustE
   };
 }
 
-function trustOf(decision: TrustDecision): Pick<TrustRow, "state" | "reason"> {
-  return { state: decision.state, reason: trustReason(decision) };
+function trustOf(decision: TrustDecision, changes: readonly ToolChange[]): Pick<TrustRow, "state" | "reason"> {
+  return { state: decision.state, reason: trustReason(decision, changes) };
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { printableText } from "@wirescope/channelz/internal";
 import type { ServerReport } from "@wirescope/gateway/internal";
 import { authText } from "@wirescope/gateway/internal/status-text";
+import { renderToolChanges } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { describeProblem } from "@wirescope/tool-server/internal/errors";
 import type { ServerAdmin, ServerStatuses } from "../admin/server-admin.js";
@@ -98,13 +99,22 @@ function codeOf({ servers, reloadFailure }: ServerStatuses): number {
 
 function documentOf({ gateway }: ServerAdmin, { servers, reloadFailure, notes }: ServerStatuses): object {
   const rows = servers.map((server) => {
-    const { name, type, state, tools, credential, description } = server;
+    const { name, type, state, tools, credential, description, toolChanges = [] } = server;
     const failed = isWell(server) ? undefined : reasonDocument(server.failure);
     const since = server.failingSince === undefined ? {} : { since: timeText(server.failingSince) };
     const reason = failed && { ...failed, ...since };
     return [
       name,
-      { type, state, works: isWell(server), tools, auth: credential?.summary, server: description, failure: reason },
+      {
+        type,
+        state,
+        works: isWell(server),
+        tools,
+        auth: credential?.summary,
+        server: description,
+        failure: reason,
+        toolChanges: toolChanges.length === 0 ? undefined : toolChanges.map(({ kind: _, ...change }) => change),
+      },
     ] as const;
   });
   return { gateway, servers: Object.fromEntries(rows), reloadFailure: reasonDocument(reloadFailure), notes };
@@ -129,13 +139,22 @@ function linesOf(
   if (servers.length === 0) return [...lines, "No servers."];
   lines.push(...renderTable(columns(screen), servers, width));
   for (const server of servers) {
-    const { name, failure, failingSince } = server;
+    const { name, failure, failingSince, toolChanges = [] } = server;
+    if (toolChanges.length > 0) {
+      lines.push("", ...renderToolChanges(name, toolChanges).flatMap((line) => wrapIndented(line, width)));
+      lines.push(`  ${palette.strong(printableText(commandLine("trust", name)))}`);
+    }
     if (failure === undefined || isWell(server)) continue;
     const since = failingSince === undefined ? "" : `, failing since ${timeText(failingSince)}`;
     lines.push("", ...wrap(printableText(`${name}${since}: ${reasonOf(failure)}`), width, ""));
     lines.push(`  ${palette.strong(printableText(nextOf(name, failure)))}`);
   }
   return lines;
+}
+
+function wrapIndented(line: string, width: number | undefined): string[] {
+  const text = line.trimStart();
+  return wrap(text, width, " ".repeat(line.length - text.length));
 }
 
 /** Why a server does not work, without the gateway's advice to sign in: the command for this user is printed below. */

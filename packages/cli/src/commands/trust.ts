@@ -31,7 +31,8 @@ export const trustCommand: Command = defineAdminCommand({
   notes: [
     "If a gateway is running with the same configuration, it is used, and it connects to the approved server at once.",
     "An approval covers the entry, the files it runs, and the origin of its url with your variables filled in; if any of",
-    "them changes, you have to approve it again.",
+    "them changes, you have to approve it again. If a tool of an approved server changes, both texts are shown; approve",
+    "the server to accept them.",
     "Approvals are stored in wirescope/approvals.json in your configuration folder. A policy file (WIRESCOPE_POLICY or",
     "/etc/wirescope/policy.json) can allow or deny servers. The exit code is 1 if a server is not trusted.",
   ],
@@ -79,8 +80,8 @@ async function approveAll(
 ): Promise<number> {
   const all: PendingApproval[] = [];
   for (const { name } of await admin.approvals()) all.push(await approvalOf(name, admin, local, endpoint));
-  const pending = all.filter(({ state }) => state === "new" || state === "changed");
-  const unclear = all.filter(({ state }) => state !== "trusted");
+  const pending = all.filter(isPending);
+  const unclear = all.filter((each) => isPending(each) || each.state === "denied");
   if (!isJson) for (const { lines } of unclear) screen.printAll([...lines, ""]);
   // No prompt with --json.
   const question = `Approve ${pending.length === 1 ? "this server" : `these ${pending.length} servers`}? You are asked again only about what changes. [y/N] `;
@@ -105,6 +106,11 @@ async function approveAll(
   return rows.every(([, { state }]) => state === "trusted") ? 0 : 1;
 }
 
+/** Whether there is something to approve: the server, or the current definitions of its tools. */
+function isPending({ state, lines }: PendingApproval): boolean {
+  return state === "trusted" ? lines.length > 0 : state !== "denied";
+}
+
 function printApprovals(rows: readonly TrustRow[], screen: Screen, isJson: boolean): number {
   if (isJson) screen.print(formatJson(Object.fromEntries(rows.map(({ name, ...row }) => [name, row]))));
   else if (rows.length === 0) screen.print("No servers.");
@@ -121,25 +127,27 @@ async function decide(
   const { name, state, reason, lines } = approval;
   if (isJson) {
     // No prompt with --json.
-    const isApproved = isYes && state !== "trusted" && state !== "denied";
+    const isApproved = isYes && isPending(approval);
     if (isApproved) await approval.approve();
     const now = isApproved ? { state: "trusted", reason: "approved" } : { state, reason };
     screen.print(formatJson({ [name]: now }));
     return now.state === "trusted" ? 0 : 1;
   }
-  if (state === "trusted") {
+  if (state === "trusted" && !isPending(approval)) {
     screen.print(`${name} is trusted: ${reason}.`);
     return 0;
   }
   screen.printAll(lines);
   if (state === "denied") return 1;
-  const reply = isYes ? "y" : await io.ask?.("Approve this server? You are asked again only if it changes. [y/N] ");
+  const [what, subject] =
+    state === "trusted" ? ["these tools", `The tools of ${name} are`] : ["this server", `${name} is`];
+  const reply = isYes ? "y" : await io.ask?.(`Approve ${what}? You are asked again only about what changes. [y/N] `);
   if (reply === undefined || !/^y(?:es)?$/i.test(reply.trim())) {
-    screen.print(`${name} is not approved.${reply === undefined ? " Use --yes to approve without a prompt." : ""}`);
+    screen.print(`${subject} not approved.${reply === undefined ? " Use --yes to approve without a prompt." : ""}`);
     return 1;
   }
   const problem = await approval.approve();
-  screen.print(`${name} is approved.`);
+  screen.print(`${subject} approved.`);
   if (problem !== undefined) screen.print(printableText(problem));
   return 0;
 }

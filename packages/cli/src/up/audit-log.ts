@@ -7,7 +7,7 @@ import type { OptionValues } from "../options.js";
 import { UsageError } from "../usage-error.js";
 import type { upOptions } from "./up-options.js";
 
-/** Appends one JSON line per call to a file: the caller, the call and its outcome. */
+/** Appends one JSON line to a file for each call, with its caller and outcome, and for each tool that changes after an approval. */
 export interface AuditLog {
   readonly listener: GatewayListener;
   /** Resolves when everything is written. */
@@ -90,8 +90,10 @@ function openFile(path: string, io: Pick<Io, "now">, report: (text: string) => v
 
   return {
     listener(event) {
-      if (event.kind !== "call") return;
-      const { kind: _, ...facts } = event;
+      if (event.kind !== "call" && event.kind !== "tool-changed") return;
+      const { kind, ...fields } = event;
+      // Lines of calls have no kind, as in earlier versions.
+      const facts = kind === "call" ? fields : event;
       renew();
       const { stream } = current;
       if (stream.errored !== null) {

@@ -1,9 +1,13 @@
 import { resolve } from "node:path";
 import type { GatewayConfiguration } from "@wirescope/gateway/internal";
 import {
+  approvalKey,
+  type DefinedTool,
   type OAuthSettings,
+  type Redact,
   type SandboxSettings,
   type SecretRegistry,
+  type ToolChange,
   ToolServerError,
   type TrustDecision,
 } from "@wirescope/tool-server";
@@ -26,7 +30,7 @@ import {
 import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
-import { createTrustPrompt, trustFor } from "../tool-server/ask-for-trust.js";
+import { approvalsOf, createTrustPrompt, trustFor } from "../tool-server/ask-for-trust.js";
 import { isGatewayEntry } from "../tool-server/gateway-entry.js";
 import { openInputValues } from "../tool-server/input-values.js";
 import { assertReadable, asUsageError, invalidEntries } from "../tool-server/loaded-configuration.js";
@@ -102,6 +106,7 @@ export function createConfigurationReader(
       notes.add(note);
     });
   const trust = trustFor(io, values.trust);
+  const store = approvalsOf(io);
   const tokenFile = values["token-file"];
   const hidden = tokenFile === undefined ? [] : [resolve(tokenFile)];
   const sandbox = {
@@ -179,6 +184,13 @@ export function createConfigurationReader(
             trust: {
               evaluate: (entry) => evaluate(entry, all),
               approve: (subject) => trust.approve(subject),
+              // With --trust, nothing is stored.
+              ...(!values.trust && {
+                compareTools: async (entry: Entry, tools: readonly DefinedTool[], redact: Redact) =>
+                  store.compareTools(await approvalKey(file, entry.name), tools, redact),
+                acceptTools: async (entry: Entry, changes: readonly ToolChange[]) =>
+                  store.acceptTools(await approvalKey(file, entry.name), changes),
+              }),
             },
             ca: readPem(values.ca, "--ca"),
             sandbox,

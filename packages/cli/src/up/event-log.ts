@@ -1,10 +1,14 @@
 import { printableText } from "@wirescope/channelz/internal";
 import type { GatewayEvent, GatewayListener, GatewayListenOptions } from "@wirescope/gateway";
 import { stateText } from "@wirescope/gateway/internal/status-text";
+import { quoteText } from "@wirescope/tool-server/internal";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 
 /** An event of the gateway, or a line of debug mode. */
 type LogEvent = GatewayEvent | { readonly kind: "debug"; readonly server: string; readonly text: string };
+
+type EventOf<Kind extends LogEvent["kind"]> = Extract<LogEvent, { readonly kind: Kind }>;
 
 /** How many bytes may wait for a reader of standard error that has stopped reading. Then lines are dropped. */
 const maxUnreadBytes = 8 * 1024 * 1024;
@@ -96,6 +100,8 @@ function describe(event: LogEvent): string {
       return `${event.server}: ${stateText(event.state)}${event.reason === undefined ? "" : `: ${event.reason}`}`;
     case "omitted":
       return `${event.server} omitted from ${event.list}: ${event.reason}`;
+    case "tool-changed":
+      return toolChangeText(event);
     case "debug":
       return `${event.server}: ${event.text}`;
     case "sign-in":
@@ -114,6 +120,11 @@ function describe(event: LogEvent): string {
     case "defect":
       return event.reason;
   }
+}
+
+function toolChangeText({ server, tool, field, before, after }: EventOf<"tool-changed">): string {
+  const texts = `${quoteText(before ?? "")} is now ${quoteText(after ?? "")}`;
+  return `${server}: ${field} of the tool ${quoteText(tool)} has changed since the approval: ${texts}. Review it: ${commandLine("trust", server)}`;
 }
 
 /**

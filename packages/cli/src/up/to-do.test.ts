@@ -15,6 +15,7 @@ function status(name: string, error?: ToolServerError): ServerStatus {
     failure: error && { code: error.code, message: error.message, error, at: 0, since: 0 },
     tools: undefined,
     idlePatterns: [],
+    toolChanges: [],
     listProblems: [],
     callsInFlight: 0,
   };

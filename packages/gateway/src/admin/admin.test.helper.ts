@@ -2,6 +2,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  approvalKey,
   createApprovalStore,
   createSecretRegistry,
   evaluateTrust,
@@ -76,7 +77,13 @@ export function createApprovedProject(): ApprovedProject {
           const decision = await evaluate(entry);
           if (decision.state !== "trusted") throw notTrusted(entry.name, decision);
         },
-        trust: { evaluate, approve: (subject) => store.approve(subject) },
+        trust: {
+          evaluate,
+          approve: (subject) => store.approve(subject),
+          compareTools: async (entry, tools, redact) =>
+            store.compareTools(await approvalKey(file, entry.name), tools, redact),
+          acceptTools: async (entry, found) => store.acceptTools(await approvalKey(file, entry.name), found),
+        },
         backOff: { firstMs: 20, maxMs: 200 },
       };
     },

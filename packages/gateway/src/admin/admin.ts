@@ -239,9 +239,11 @@ export function createAdmin(options: AdminOptions): Admin {
         return { server: messageOf(server) };
       }),
       getApproval: reading(async ({ server: name }) => {
-        const { entry } = servers.find(name);
+        const server = servers.find(name);
+        const { entry } = server;
         // Not redacted: the user must see everything that they approve. Variables are not expanded.
-        return approvalToMessage(name, await trustOf(configurationOf(name)).evaluate(entry));
+        const decision = await trustOf(configurationOf(name)).evaluate(entry);
+        return approvalToMessage(name, decision, server.status().toolChanges);
       }),
       approve: changing(async ({ server: name, fingerprint }) => {
         const server = servers.find(name);

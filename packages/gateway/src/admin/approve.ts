@@ -18,16 +18,18 @@ export async function approve(
       Code.InvalidArgument,
     );
   }
+  const { toolChanges } = server.status();
   const decision = await trust.evaluate(entry);
   if (decision.state === "denied") throw notTrusted(name, decision);
-  if (fingerprintOf(decision) !== shown) {
+  if (fingerprintOf(decision, toolChanges) !== shown) {
     throw new ConnectError(
-      `Server ${JSON.stringify(name)} has changed since it was shown: its entry, or a file that it runs. Review it again.`,
+      `Server ${JSON.stringify(name)} has changed since it was shown: its entry, a file that it runs, or a tool. Review it again.`,
       Code.Aborted,
     );
   }
   // What was compared is approved: a file that changes later requires a new approval.
   if (decision.state !== "trusted") await trust.approve(decision.subject);
+  await server.acceptToolChanges(toolChanges);
 }
 
 /** Evaluates and stores approvals of a configuration. Throws UNIMPLEMENTED if the gateway cannot store them. */

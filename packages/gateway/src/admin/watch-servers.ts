@@ -79,6 +79,7 @@ export function createChanges(events: Pick<GatewayEvents, "subscribe">, { collec
       reloaded: notifySoon,
       "list-changed": notifySoon,
       omitted: notifySoon,
+      "tool-changed": notifySoon,
       "sign-in-changed": notifySoon,
     });
     stop = () => {

@@ -1,4 +1,11 @@
-import type { ApprovalSubject, ToolServersOptions, TrustDecision } from "@wirescope/tool-server";
+import type {
+  ApprovalSubject,
+  DefinedTool,
+  Redact,
+  ToolChange,
+  ToolServersOptions,
+  TrustDecision,
+} from "@wirescope/tool-server";
 import type { Entry } from "@wirescope/tool-server/config";
 
 /** The servers of one configuration, with the variables that its entries use. */
@@ -17,4 +24,11 @@ export interface ConfigurationTrust {
   evaluate(entry: Entry): Promise<TrustDecision>;
   /** Stores an approval. Resolves once it is durable. */
   approve(subject: ApprovalSubject): Promise<unknown>;
+  /**
+   * Compares the tools of an entry with the first definitions seen since its approval, as `ApprovalStore.compareTools`. Default: they are
+   * not compared.
+   */
+  compareTools?(entry: Entry, tools: readonly DefinedTool[], redact: Redact): Promise<readonly ToolChange[]>;
+  /** Accepts differences that it found. */
+  acceptTools?(entry: Entry, changes: readonly ToolChange[]): Promise<void>;
 }

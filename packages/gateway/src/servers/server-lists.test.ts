@@ -58,6 +58,7 @@ beforeEach(() => {
     },
     open: async () => connection,
     onOmitted: () => {},
+    onTools: () => {},
     onToolsListed: (failure) => void listed.push(failure === undefined),
   });
 });

@@ -65,6 +65,8 @@ export interface ServerListsOptions {
   readonly onOmitted: (method: string, reason: string, isTraced: boolean) => void;
   /** The tools of a connected server could not be listed, or are listed again: then without a reason. */
   readonly onToolsListed: (failure?: unknown) => void;
+  /** Called with each list of tools, as the server defines them. */
+  readonly onTools: (tools: readonly RpcObject[]) => void;
 }
 
 /** Time limit to load a list, no matter how long a client waits for it. */
@@ -138,7 +140,10 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
         // It reconnects by itself, which loads its lists: a client must not wait for that.
         if (connection.state === "TRANSIENT_FAILURE") throw new Error("The connection failed.");
         const { items, ttlMs } = await fetchList(connection, kind, loadMs, onSending);
-        if (kind === "tools") checkPatterns(items.map((item) => String(item.name)));
+        if (kind === "tools") {
+          checkPatterns(items.map((item) => String(item.name)));
+          options.onTools(items.filter((item) => isOffered(String(item.name))));
+        }
         const known = connection.listProblems(method);
         const found = [...known];
         const offered = items.flatMap((item) => offer(withClientTexts(item, limits.descriptionLength), found) ?? []);

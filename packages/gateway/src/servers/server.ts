@@ -1,4 +1,12 @@
-import type { Clock, Connection, ConnectionInfo, ListProblem, Redact, SecretRegistry } from "@wirescope/tool-server";
+import type {
+  Clock,
+  Connection,
+  ConnectionInfo,
+  ListProblem,
+  Redact,
+  SecretRegistry,
+  ToolChange,
+} from "@wirescope/tool-server";
 import type { CredentialDescription, OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
 import {
@@ -24,6 +32,7 @@ import { createServerNotifications } from "./server-notifications.js";
 import { forwardServerRequest, offeredCapabilities } from "./server-requests.js";
 import { createServerSubscriptions, type ServerSubscriptions } from "./server-subscriptions.js";
 import type { TaskTable } from "./task-table.js";
+import { createToolChanges } from "./tool-changes.js";
 import type { ToolFilter } from "./tool-filter.js";
 
 /** The state of a server behind the gateway; a snapshot. */
@@ -47,6 +56,8 @@ export interface ServerStatus {
   readonly idlePatterns: readonly string[];
   /** What is omitted from its lists because it is invalid. */
   readonly listProblems: readonly ListProblem[];
+  /** How its tools differ from their first definitions since its approval. */
+  readonly toolChanges: readonly ToolChange[];
   readonly callsInFlight: number;
 }
 
@@ -77,6 +88,8 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
   /** To sign in and out by OAuth; undefined if the entry has its own credential. */
   oauth(): Promise<OAuthSession | undefined>;
   status(): ServerStatus;
+  /** Accepts differences of its tools that the status has. */
+  acceptToolChanges(changes: readonly ToolChange[]): Promise<void>;
   /** Redacts text from the server: the user's secrets, and those that the server itself revealed. */
   readonly redact: Redact;
   /** Replaces the tool filter; calls of tools that are no longer offered are rejected. */
@@ -147,6 +160,8 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     },
     onFailed: () => lists.clear(),
   });
+  const redact: Redact = (text, kind) => (connection.current ?? secrets).redact(text, kind);
+  const toolChanges = createToolChanges({ entry, trust: configured.trust, events, redact });
   const lists = createServerLists({
     server: name,
     limits,
@@ -161,6 +176,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       if (!isTraced) connection.trace("warning", `Omitted from ${method} of the gateway: ${reason}`);
     },
     onToolsListed: connection.toolsListed,
+    onTools: toolChanges.compare,
   });
   const onNotification = createServerNotifications({
     server: name,
@@ -229,7 +245,8 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         });
     },
     cancelOverdue: calls.cancelOverdue,
-    redact: (text, kind) => (connection.current ?? secrets).redact(text, kind),
+    redact,
+    acceptToolChanges: toolChanges.accept,
     oauth: async () => (await connection.open()).oauth,
     async reconnect() {
       const opened = connection.current ?? (await connection.open(true).catch(() => undefined))?.connection;
@@ -254,6 +271,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         tools: lists.tools.cached?.length,
         idlePatterns: lists.idlePatterns(),
         listProblems: lists.problems(),
+        toolChanges: toolChanges.all,
         callsInFlight: calls.all.size,
       };
     },

@@ -14,6 +14,8 @@ import type { Environment } from "../process/child-environment.js";
 import type { Approval, ApprovalKey, ApprovalSubject } from "./approval.js";
 import { checkFolder, checkOwnership, currentUser, type Exposure, existsOrDangles } from "./file-ownership.js";
 import type { EntryFingerprint, FileFingerprint } from "./fingerprint-entry.js";
+import type { ToolChange } from "./render-approval.js";
+import { createToolDefinitions, type DefinedTool } from "./tool-definitions.js";
 
 /** Stores the approvals of one user, shared by all processes. Rejects with APPROVALS_UNREADABLE; a failed read never counts as empty. */
 export interface ApprovalStore {
@@ -30,6 +32,19 @@ export interface ApprovalStore {
   approve(subject: ApprovalSubject): Promise<Approval>;
   /** Removes the approvals of an entry. Resolves to whether there were any. */
   revoke(key: ApprovalKey): Promise<boolean>;
+  /**
+   * Compares the tools of an approved entry with the first definitions seen since its approval, and stores those of new tools. `redact`
+   * is applied to their text before. Empty if the entry has no approval. Rejects with APPROVALS_UNREADABLE.
+   */
+  compareTools(
+    key: ApprovalKey,
+    tools: readonly DefinedTool[],
+    redact: (text: string) => string,
+  ): Promise<readonly ToolChange[]>;
+  /** The differences that the last comparison of an entry found. */
+  toolChanges(key: ApprovalKey): Promise<readonly ToolChange[]>;
+  /** Accepts these differences. */
+  acceptTools(key: ApprovalKey, changes: readonly ToolChange[]): Promise<void>;
 }
 
 /** Options of an approval store. */
@@ -55,12 +70,14 @@ export function createApprovalStore(options: ApprovalStoreOptions = {}): Approva
   const path = resolve(options.path ?? defaultApprovalsPath());
   const { waitMs = 10_000 } = options;
   const change = <T>(edit: (approvals: readonly Approval[]) => Edited<T>): Promise<T> => changeFile(path, waitMs, edit);
+  const definitions = createToolDefinitions(join(dirname(path), "tool-definitions"));
+  const find: ApprovalStore["find"] = async (key, origin) => {
+    const found = (await readFile(path)).filter((approval) => hasKey(approval, key));
+    return found.find(({ fingerprint }) => fingerprint.origin === origin) ?? found.at(-1);
+  };
   return {
     path,
-    async find(key, origin) {
-      const found = (await readFile(path)).filter((approval) => hasKey(approval, key));
-      return found.find(({ fingerprint }) => fingerprint.origin === origin) ?? found.at(-1);
-    },
+    find,
     list: () => readFile(path),
     // An approval that a power failure undoes is asked for again.
     approve: ({ configuration, server, pluginRoot, fingerprint, entry }) =>
@@ -70,11 +87,26 @@ export function createApprovalStore(options: ApprovalStoreOptions = {}): Approva
         const others = approvals.filter((each) => !hasKey(each, approval) || differsInOrigin(each, approval));
         return { approvals: [...others, approval], result: approval, mayBeUndone: true };
       }),
-    revoke: (key) =>
-      change((approvals) => {
+    async revoke(key) {
+      const wasApproved = await change((approvals) => {
         const rest = approvals.filter((each) => !hasKey(each, key));
         return { approvals: rest, result: rest.length < approvals.length };
-      }),
+      });
+      await definitions.remove(key);
+      return wasApproved;
+    },
+    async compareTools(key, tools, redact) {
+      const approval = await find(key);
+      return approval === undefined ? [] : definitions.compare(approval, tools, redact);
+    },
+    async toolChanges(key) {
+      const approval = await find(key);
+      return approval === undefined ? [] : definitions.changes(approval);
+    },
+    async acceptTools(key, changes) {
+      const approval = await find(key);
+      if (approval !== undefined) await definitions.accept(approval, changes);
+    },
   };
 }
 

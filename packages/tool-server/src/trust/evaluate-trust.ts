@@ -10,7 +10,7 @@ import { type EntryFingerprint, fingerprintEntry } from "./fingerprint-entry.js"
 import { isDeniedBy, matchAllowRule, type RuleSubject } from "./match-rule.js";
 import type { DenyingRule, TrustPolicy, WithheldRule } from "./policy.js";
 import { quoteText, quoteUnlessPlain } from "./quoted-text.js";
-import { type ApprovalChange, diffApproval, renderApproval, renderDiff } from "./render-approval.js";
+import { type ApprovalChange, diffApproval, renderApproval, renderDiff, type ToolChange } from "./render-approval.js";
 
 /** Whether an entry is trusted, and if not, what to show the user. */
 export type TrustDecision =
@@ -135,9 +135,10 @@ const trustReasons = {
   denied: "denied by the policy",
 } as const;
 
-/** Why an entry is trusted or not, in a few words. */
-export function trustReason(decision: TrustDecision): string {
-  return trustReasons[decision.state === "trusted" ? decision.by : decision.state];
+/** Why an entry is trusted or not, and whether its tools have changed, in a few words. */
+export function trustReason(decision: TrustDecision, toolChanges: readonly ToolChange[]): string {
+  if (decision.state !== "trusted") return trustReasons[decision.state];
+  return `${trustReasons[decision.by]}${toolChanges.length === 0 ? "" : ", but its tools have changed since"}`;
 }
 
 /** The decision as lines of plain ASCII: what to approve, what changed, or which policy denies it. */

@@ -79,6 +79,17 @@ function describeContent({ state, sha256 }: Pick<FileFingerprint, "state" | "sha
   return state === "content" ? `sha256 ${sha256?.slice(0, 16)}` : states[state];
 }
 
+/** A field of a tool that differs from its first definition since the approval; undefined if it is missing. */
+export interface ToolChange {
+  readonly kind: "tool";
+  /** The server's own name for the tool. */
+  readonly tool: string;
+  /** Such as `description` or `inputSchema`. */
+  readonly field: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
 /** A difference between the approved state and the current one. Strings are as written: escape them before printing. */
 export type ApprovalChange =
   /** A value of the entry; undefined if it is missing. */
@@ -100,6 +111,7 @@ export type ApprovalChange =
   | { readonly kind: "origin"; readonly before: string | undefined; readonly after: string | undefined }
   /** The plugin root was moved. */
   | { readonly kind: "plugin-root"; readonly before: string; readonly after: string }
+  | ToolChange
   /** A hidden value, such as a secret that is written into the entry. */
   | { readonly kind: "not-shown" }
   /** A file that cannot be checked, and so may have changed. */
@@ -130,6 +142,15 @@ export function renderDiff(changes: readonly ApprovalChange[]): string[] {
   return changes.length > 200 ? [...lines, `! ${changes.length - 200} more changes. Read the file.`] : lines;
 }
 
+/** How the tools of a server differ from their first definitions, as lines of plain ASCII; empty if they do not. */
+export function renderToolChanges(server: string, changes: readonly ToolChange[]): string[] {
+  if (changes.length === 0) return [];
+  return [
+    `Tools of ${quoteText(server)} have changed since its approval:`,
+    ...renderDiff(changes).map((line) => `  ${line}`),
+  ];
+}
+
 function renderChange(change: ApprovalChange): string[] {
   switch (change.kind) {
     case "field":
@@ -141,6 +162,11 @@ function renderChange(change: ApprovalChange): string[] {
     }
     case "origin":
       return ["origin", ...pair(change.before, change.after, quoteUnlessPlain)];
+    case "tool":
+      return [
+        `${quoteUnlessPlain(change.field)} of the tool ${quoteText(change.tool)}`,
+        ...pair(change.before, change.after, quoteText),
+      ];
     case "plugin-root":
       return ["plugin root", ...pair(change.before, change.after, quoteText)];
     case "not-shown":

@@ -17,7 +17,7 @@ import {
   visibleText,
 } from "../design/index.js";
 import { Link, type ViewProps } from "../shell/routing/index.js";
-import { ServerActions, serverState } from "../shell/server-actions/index.js";
+import { ChangeList, ServerActions, serverState } from "../shell/server-actions/index.js";
 import { callStatistics, shownServers, snapshot, watchCallStatistics } from "../shell/store/index.js";
 import { AuthenticationText } from "./authentication.js";
 import { percent, perSecond } from "./number-text.js";
@@ -56,6 +56,7 @@ export function ServerView({ params }: ViewProps): VNode {
       {reason !== undefined && <p>{visibleText(server.failure?.message || reason)}</p>}
       <ServerActions server={server} isComplete />
       <PropertyList rows={rowsOf(server)} />
+      <ChangedTools changes={server.toolChanges} />
       <ListProblems problems={server.listProblems} />
       <CallNumbers name={name} />
       <RecentEvents server={server} />
@@ -85,6 +86,16 @@ function rowsOf(server: Server): readonly (readonly [string, VNode | string | fa
     ["Began to fail", failure?.beginTime && <Time ms={timestampMs(failure.beginTime)} />],
     ["Last error", failure?.time && <Time ms={timestampMs(failure.time)} />],
   ];
+}
+
+function ChangedTools({ changes }: { readonly changes: Server["toolChanges"] }): VNode | null {
+  if (changes.length === 0) return null;
+  return (
+    <section>
+      <h2>Tools that changed since the approval</h2>
+      <ChangeList changes={changes} />
+    </section>
+  );
 }
 
 /** What is missing from the server's lists. */

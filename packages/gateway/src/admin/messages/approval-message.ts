@@ -1,6 +1,13 @@
+import { createHash } from "node:crypto";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { type ApprovalChange, type FileFingerprint, renderDistrust, type TrustDecision } from "@wirescope/tool-server";
-import { trustReason } from "@wirescope/tool-server/internal";
+import {
+  type ApprovalChange,
+  type FileFingerprint,
+  renderDistrust,
+  type ToolChange,
+  type TrustDecision,
+} from "@wirescope/tool-server";
+import { renderToolChanges, trustReason } from "@wirescope/tool-server/internal";
 import {
   type ApprovalChangeSchema,
   type GetApprovalResponse,
@@ -17,15 +24,20 @@ const states = {
 } as const;
 
 /** What has to be approved, as a message. */
-export function approvalToMessage(server: string, decision: TrustDecision): GetApprovalResponse {
+export function approvalToMessage(
+  server: string,
+  decision: TrustDecision,
+  toolChanges: readonly ToolChange[] = [],
+): GetApprovalResponse {
   const isTrusted = decision.state === "trusted";
+  const entryChanges = decision.state === "changed" ? decision.diff : [];
   return create(GetApprovalResponseSchema, {
     state: states[decision.state],
-    reason: trustReason(decision),
-    fingerprint: fingerprintOf(decision),
-    description: isTrusted ? [] : renderDistrust(server, decision),
+    reason: trustReason(decision, toolChanges),
+    fingerprint: fingerprintOf(decision, toolChanges),
+    description: [...(isTrusted ? [] : renderDistrust(server, decision)), ...renderToolChanges(server, toolChanges)],
     thisRunOnly: isTrusted && decision.by === "flag",
-    changes: decision.state === "changed" ? decision.diff.map(changeInit) : [],
+    changes: [...entryChanges, ...toolChanges].map(changeInit),
   });
 }
 
@@ -52,13 +64,16 @@ export function approvalFromMessage(message: GetApprovalResponse): ShownApproval
   };
 }
 
-/** The digest of the evaluated entry; empty if a policy denies it. */
-export function fingerprintOf(decision: TrustDecision): string {
+/** The digest of the evaluated entry and the changes of its tools; empty if a policy denies it. */
+export function fingerprintOf(decision: TrustDecision, toolChanges: readonly ToolChange[]): string {
   if (decision.state === "denied") return "";
-  return (decision.state === "trusted" ? decision.fingerprint : decision.subject.fingerprint).digest;
+  const { digest } = decision.state === "trusted" ? decision.fingerprint : decision.subject.fingerprint;
+  if (toolChanges.length === 0) return digest;
+  const hash = createHash("sha256").update(JSON.stringify([digest, toolChanges]));
+  return `sha256:${hash.digest("hex")}`;
 }
 
-function changeInit(change: ApprovalChange): MessageInitShape<typeof ApprovalChangeSchema> {
+export function changeInit(change: ApprovalChange): MessageInitShape<typeof ApprovalChangeSchema> {
   switch (change.kind) {
     case "field":
       return { field: change.field, ...sidesOf(change.before, change.after) };
@@ -70,6 +85,8 @@ function changeInit(change: ApprovalChange): MessageInitShape<typeof ApprovalCha
       };
     case "origin":
       return { field: "origin", ...sidesOf(change.before, change.after) };
+    case "tool":
+      return { tool: change.tool, field: change.field, ...sidesOf(change.before, change.after) };
     case "plugin-root":
       return { field: "plugin root", ...sidesOf(change.before, change.after) };
     case "not-shown":

@@ -107,6 +107,7 @@ test("keeps the authentication and the failure of a server", () => {
       tools: undefined,
       idlePatterns: [],
       listProblems: [],
+      toolChanges: [],
       callsInFlight: 0,
     },
     { type: "http", configuration: undefined, channelId: undefined, isSigningIn: false },

@@ -1,6 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
+import { type ToolChange, ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
 import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
 import { describeListProblems } from "@wirescope/tool-server/internal";
@@ -15,6 +15,7 @@ import {
 } from "../../gen/wirescope/v1/admin_pb.js";
 import type { ServerStatus } from "../../servers/server.js";
 import type { ServerFailure } from "../../servers/server-connection.js";
+import { changeInit } from "./approval-message.js";
 import { authMethods, connectivityStates, nameOf, transports } from "./enums.js";
 
 /** Values for a server message in addition to the status. */
@@ -26,10 +27,12 @@ export interface ServerMessageContext {
 }
 
 const maxListProblems = 100;
+const maxToolChanges = 100;
 
 /** A server as a message, not yet redacted. */
 export function serverToMessage(status: ServerStatus, context: ServerMessageContext): Server {
-  const { name, state, target, server, protocolVersion, authentication, failure, tools, listProblems } = status;
+  const { name, state, target, server, protocolVersion, authentication, failure, tools, listProblems, toolChanges } =
+    status;
   return create(ServerSchema, {
     name,
     configuration: context.configuration ?? "",
@@ -50,6 +53,7 @@ export function serverToMessage(status: ServerStatus, context: ServerMessageCont
     serverVersion: server?.version ?? "",
     protocolVersion: protocolVersion ?? "",
     listProblems: listProblems.slice(0, maxListProblems).map((problem) => describeListProblems([problem])),
+    toolChanges: toolChanges.slice(0, maxToolChanges).map(changeInit),
   });
 }
 
@@ -72,6 +76,8 @@ export interface ServerReport {
     | undefined;
   /** When it began to fail, in milliseconds since the epoch; undefined if that is not known. */
   readonly failingSince?: number | undefined;
+  /** How its tools differ from their first definitions since its approval. Default: none. */
+  readonly toolChanges?: readonly ToolChange[] | undefined;
 }
 
 export function serverFromMessage(message: Server): ServerReport {
@@ -90,6 +96,13 @@ export function serverFromMessage(message: Server): ServerReport {
     },
     failure: failureReport(failure),
     failingSince: msOf(failure?.beginTime),
+    toolChanges: message.toolChanges.map(({ tool, field, before, after }) => ({
+      kind: "tool",
+      tool,
+      field,
+      before,
+      after,
+    })),
   };
 }
 

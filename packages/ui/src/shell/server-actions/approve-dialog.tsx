@@ -2,10 +2,10 @@ import "./dialogs.css";
 import { type ApprovalChange, type GetApprovalResponse, TrustState } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { ActionButton, Button, Dialog, ErrorNote, Loading } from "../../design/index.js";
+import { ActionButton, Button, Dialog, ErrorNote, Loading, visibleLine, visibleText } from "../../design/index.js";
 import { actions } from "../store/index.js";
 
-/** Shows everything that the user approves, as the terminal does, and what changed since the last approval. */
+/** Shows everything that the user approves, as the terminal does, and what changed since the last approval, also in tools. */
 export function ApproveDialog({ server, onClose }: { readonly server: string; readonly onClose: () => void }): VNode {
   const [approval, setApproval] = useState<GetApprovalResponse>();
   const [error, setError] = useState<unknown>();
@@ -22,7 +22,7 @@ export function ApproveDialog({ server, onClose }: { readonly server: string; re
     }
     onClose();
   };
-  const canApprove = approval?.state === TrustState.NEW || approval?.state === TrustState.CHANGED;
+  const canApprove = approval?.state === TrustState.NEW || (approval?.changes.length ?? 0) > 0;
 
   return (
     <Dialog
@@ -45,7 +45,7 @@ export function ApproveDialog({ server, onClose }: { readonly server: string; re
       {approval !== undefined && (
         <>
           <p>{approval.reason}</p>
-          {approval.changes.length > 0 && <Changes changes={approval.changes} />}
+          <ChangeList changes={approval.changes} />
           {approval.description.length > 0 && <pre class="approval-text">{approval.description.join("\n")}</pre>}
         </>
       )}
@@ -53,17 +53,19 @@ export function ApproveDialog({ server, onClose }: { readonly server: string; re
   );
 }
 
-function Changes({ changes }: { readonly changes: readonly ApprovalChange[] }): VNode {
+/** What was approved and what it is now. */
+export function ChangeList({ changes }: { readonly changes: readonly ApprovalChange[] }): VNode | null {
+  if (changes.length === 0) return null;
   return (
     <ul class="approval-changes" aria-label="Changes since the last approval">
-      {changes.map(({ field, path, before, after }) => (
-        <li key={`${field} ${path}`}>
+      {changes.map(({ tool, field, path, before, after }) => (
+        <li key={`${tool} ${field} ${path}`}>
           <p class="approval-field">
-            {field}
+            {tool === "" ? field : `${field} of the tool ${visibleLine(tool)}`}
             {path !== "" && <span class="soft"> {path}</span>}
           </p>
-          {before !== undefined && <pre class="approval-before">− {before}</pre>}
-          {after !== undefined && <pre class="approval-after">+ {after}</pre>}
+          {before !== undefined && <pre class="approval-before">− {visibleText(before)}</pre>}
+          {after !== undefined && <pre class="approval-after">+ {visibleText(after)}</pre>}
         </li>
       ))}
     </ul>

@@ -22,7 +22,7 @@ export type Remedy = "sign in" | "approve" | "check" | "explain";
 export interface ServerState {
   readonly tone: Tone;
   readonly word: string;
-  /** In one or a few sentences; undefined if it works. */
+  /** In one or a few sentences; undefined if nothing needs attention. */
   readonly reason: string | undefined;
   /** Undefined if nothing has to be done. */
   readonly remedy: Remedy | undefined;
@@ -34,7 +34,7 @@ const maxCharacters = 240;
 /** Indexed by the state's number in Channelz. */
 const stateNames = ["UNKNOWN", "IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
 
-export function serverState({ state, failure }: Server): ServerState {
+export function serverState({ state, failure, toolChanges }: Server): ServerState {
   const name = stateNames[state] ?? "UNKNOWN";
   const details = { unsetVariables: failure?.unsetVariables ?? [] };
   const word = statusText(name, failure && { code: failure.code, details });
@@ -43,7 +43,10 @@ export function serverState({ state, failure }: Server): ServerState {
       [ConnectivityState.READY]: "ready",
       [ConnectivityState.CONNECTING]: "connecting",
     };
-    return { tone: tones[state] ?? "idle", word, reason: undefined, remedy: undefined };
+    const tools = new Set(toolChanges.map(({ tool }) => tool)).size;
+    const reason = `${tools === 1 ? "A tool has" : `${tools} tools have`} changed since the approval.`;
+    const review = tools === 0 ? { reason: undefined, remedy: undefined } : { reason, remedy: "approve" as const };
+    return { tone: tones[state] ?? "idle", word, ...review };
   }
   const remedy = remedyOf(failure.code);
   const isForUser = remedy === "approve" || failure.code === "SIGN_IN_NEEDED";
