@@ -152,10 +152,8 @@ test("[TS-D-DIALECT-6] the gateway uses the values that were entered, also one t
   expect(failed.stdout).toContain("input:api-key");
   await run(["inputs", "api-key"], { person });
   expect(await ofGateway(["reload"])).toMatchObject({ code: 0 });
-  await expect
-    .poll(async () => (await ofGateway(["tools", "gateway", "--endpoint"])).stdout)
-    .toContain("everything__get-env");
-  const called = await ofGateway(["call", "gateway", "everything__get-env", "--endpoint"]);
+  await expect.poll(async () => (await ofGateway(["tools", "--endpoint"])).stdout).toContain("get-env");
+  const called = await ofGateway(["call", "everything", "get-env", "--endpoint"]);
   expect(called).toMatchObject({ code: 0, stdout: expect.stringContaining('"REGION": "us"') });
   expect(called.stdout).toContain(`"SERVICE_API_KEY": "${secret}"`);
 });

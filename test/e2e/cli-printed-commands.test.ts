@@ -40,7 +40,7 @@ test("a tool of the gateway is printed with a command that calls it through the 
   const env = { HOME: user.home, PATH: process.env.PATH ?? "" };
   workIn(user.folder);
   await runGateway(["--log", "off", "--trust"], { env });
-  const { stdout } = await runCommand(["tools", "gateway", "small__get-sum", "--endpoint"], { env });
+  const { stdout } = await runCommand(["tools", "small", "get-sum", "--endpoint"], { env });
   const command = /wirescope call .*/.exec(stdout)?.[0] ?? "";
   expect(command).toContain("--endpoint");
   expect(await paste(command, env)).toMatchObject({

@@ -60,17 +60,15 @@ test("serves on every address with TLS, a token, the allowed tools, a log and an
 
   const tools = await wirescope("tools", "--endpoint", "--json", "--ca", certificate("ca"));
   expect(tools.code, tools.stderr).toBe(0);
-  expect(JSON.parse(tools.stdout).gateway.tools.map(({ name }: { name: string }) => name)).toEqual([
-    "everything__echo",
-  ]);
+  expect(JSON.parse(tools.stdout).everything.tools.map(({ name }: { name: string }) => name)).toEqual(["echo"]);
 
   configure('{"tools": {"everything": {"alow": []}}}');
   await expect.poll(() => gateway.stderr, pollOptions).toContain(`${settings}:1:27: Unknown list of tools \\"alow\\"`);
   expect(gateway.stderr).toContain("The previous configuration stays in use.");
   configure('{"tools": {"everything": {"deny": ["echo", "nothing"]}}}');
   await expect.poll(() => gateway.stderr, pollOptions).toContain('matches \\"nothing\\" in its tool filter');
-  const words = ["everything__get-sum", "a=20", "b=22", "--endpoint", "--ca", certificate("ca")];
-  const summed = await wirescope("call", "gateway", ...words);
+  const words = ["get-sum", "a=20", "b=22", "--endpoint", "--ca", certificate("ca")];
+  const summed = await wirescope("call", "everything", ...words);
   expect(summed.code, summed.stderr).toBe(0);
   expect(summed.stdout).toContain("42");
 

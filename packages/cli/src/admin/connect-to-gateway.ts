@@ -11,6 +11,7 @@ const responseMs = 20_000;
 
 /** The administration API of the running gateway. */
 export interface GatewayAdmin {
+  readonly running: RunningGateway;
   readonly client: AdminClient;
   /** The gateway's address, for messages. */
   readonly url: string;
@@ -20,15 +21,16 @@ export interface GatewayAdmin {
 
 /** Connects to the gateway. If it does not respond, the command continues without it, unless `--endpoint` was given. */
 export async function connectToGateway(
-  { endpoint, token, adminToken }: RunningGateway,
+  running: RunningGateway,
   values: { readonly endpoint: boolean; readonly ca?: string | undefined },
   io: Io,
 ): Promise<GatewayAdmin | undefined> {
+  const { endpoint, token, adminToken } = running;
   const url = new URL(endpoint).origin;
   const { client, close } = openAdminConnection(url, { token, adminToken, ca: readPem(values.ca, "--ca") });
   try {
     await client.listServers({ pageSize: 1 }, { timeoutMs: responseMs });
-    return { client, url, close };
+    return { running, client, url, close };
   } catch (error) {
     close();
     const { status, message } = readAdminError(error);

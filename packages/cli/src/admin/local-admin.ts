@@ -83,7 +83,7 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
       const servers = await quiet;
       secrets = servers.secrets;
       const compareTools = async (name: string, tools: readonly DefinedTool[]): Promise<readonly ToolChange[]> => {
-        if (values.trust || values.endpoint) return [];
+        if (values.trust) return [];
         return approvalsOf(io).compareTools(await approvalKey(servers.file, name), tools, servers.secrets.redact);
       };
       const reports = await Promise.all(

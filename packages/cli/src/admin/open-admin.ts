@@ -5,6 +5,7 @@ import type { OptionValues } from "../options.js";
 import type { KeyCreation } from "../tool-server/open-vault.js";
 import type { serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
+import type { GatewayAdmin } from "./connect-to-gateway.js";
 import type { ServerAdmin } from "./server-admin.js";
 
 export interface OpenAdminOptions {
@@ -26,8 +27,43 @@ export interface OpenAdminOptions {
 export async function openAdmin(
   values: OptionValues<typeof serverOptions>,
   io: Io,
-  { isChange, needsGateway = false, keyCreation }: OpenAdminOptions,
+  options: OpenAdminOptions,
 ): Promise<ServerAdmin> {
+  const gateway = await openGateway(values, io, options);
+  if (gateway !== undefined) {
+    const { createRemoteAdmin } = await import("./remote-admin.js");
+    return createRemoteAdmin(gateway, io);
+  }
+  const { createLocalAdmin } = await import("./local-admin.js");
+  return createLocalAdmin(values, io, options.keyCreation);
+}
+
+/** The running gateway, if it serves the servers that the options select; else undefined. Rejects as `openAdmin` does. */
+export async function openGateway(
+  values: OptionValues<typeof serverOptions>,
+  io: Io,
+  options: Pick<OpenAdminOptions, "isChange" | "needsGateway">,
+): Promise<GatewayAdmin | undefined> {
+  const running = await findRunningGateway(values, io, options);
+  if (running === undefined) return undefined;
+  const { connectToGateway } = await import("./connect-to-gateway.js");
+  const gateway = await connectToGateway(running, values, io);
+  if (gateway !== undefined && !values.endpoint && !options.needsGateway) {
+    const [file] = running.configurations ?? [];
+    const which = file === undefined ? "" : `, which serves ${file}`;
+    io.stderr.write(`wirescope: Using the gateway at ${gateway.url} (process ${running.pid})${which}.\n`);
+  }
+  return gateway;
+}
+
+type Selection = Partial<OptionValues<typeof serverOptions>>;
+
+/** The running gateway with `--endpoint`, if it serves the selected configuration, or if there is no configuration here. */
+export async function findRunningGateway(
+  values: Selection,
+  io: Io,
+  { isChange, needsGateway = false }: Pick<OpenAdminOptions, "isChange" | "needsGateway">,
+): Promise<RunningGateway | undefined> {
   const find = (): Promise<RunningGateway | undefined> =>
     findGateway(io, { matches: (gateway) => matchesOptions(gateway, values, io, isChange) });
   const running = values.endpoint
@@ -41,20 +77,11 @@ export async function openAdmin(
       );
     }
   }
-  if (running !== undefined) {
-    const { connectToGateway } = await import("./connect-to-gateway.js");
-    const gateway = await connectToGateway(running, values, io);
-    if (gateway !== undefined) {
-      const { createRemoteAdmin } = await import("./remote-admin.js");
-      return createRemoteAdmin(gateway, io);
-    }
-  }
-  const { createLocalAdmin } = await import("./local-admin.js");
-  return createLocalAdmin(values, io, keyCreation);
+  return running;
 }
 
 /** The given options that may differ from those of the gateway. */
-function ownOptions(values: Partial<OptionValues<typeof serverOptions>>): string[] {
+function ownOptions(values: Selection): string[] {
   const { "plugin-root": root, "env-file": files, vault, trust, profile } = values;
   return [
     ...(root === undefined ? [] : ["--plugin-root"]),
@@ -65,12 +92,7 @@ function ownOptions(values: Partial<OptionValues<typeof serverOptions>>): string
   ];
 }
 
-async function matchesOptions(
-  running: RunningGateway,
-  values: OptionValues<typeof serverOptions>,
-  io: Io,
-  isChange: boolean,
-): Promise<boolean> {
+async function matchesOptions(running: RunningGateway, values: Selection, io: Io, isChange: boolean): Promise<boolean> {
   const { profile = io.env.WIRESCOPE_PROFILE || "default", config } = values;
   if (ownOptions({ ...values, profile: undefined }).length > 0 || profile !== (running.profile ?? "default"))
     return false;

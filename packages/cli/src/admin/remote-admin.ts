@@ -51,7 +51,6 @@ export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io):
   };
 
   const reconnect = async (server: ServerReport): Promise<ServerReport> => {
-    if (server.isConnected && server.failure === undefined) return server;
     const { server: after } = await call(() => client.reconnect({ server: server.name }));
     return after === undefined ? server : serverFromMessage(after);
   };
@@ -90,7 +89,13 @@ export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io):
       };
     },
     explain: (server) => call(() => explain(client, server)),
-    reconnect: async (name) => Promise.all((await list(name)).map(reconnect)),
+    async reconnect(name) {
+      const works = ({ isConnected, failure }: ServerReport): boolean => isConnected && failure === undefined;
+      // One that is named loads its lists again.
+      return Promise.all(
+        (await list(name)).map((each) => (name === undefined && works(each) ? each : reconnect(each))),
+      );
+    },
     reload: () => call(async () => (await client.reload({})).servers),
     setDebug: (isOn) => call(async () => (await client.setDebug({ enabled: isOn })).wasEnabled),
     [Symbol.asyncDispose]: async () => close(),

@@ -6,7 +6,7 @@ import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-se
 import { formatJson, jsonOf } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
 import { type Column, type Field, renderFields, renderTable } from "../output/table.js";
-import { adminOptions, serverOptions } from "../tool-server/server-options.js";
+import { serverOptions } from "../tool-server/server-options.js";
 import type { Command } from "./command.js";
 import { defineAdminCommand } from "./define-admin-command.js";
 
@@ -16,7 +16,7 @@ export const authCommand: Command = defineAdminCommand({
   summary: "show the sign-in status of the servers: account, scopes, expiry",
   parameters: ["[server|url]"],
   serverAt: 0,
-  options: { ...serverOptions, ...adminOptions },
+  options: serverOptions,
   notes: ["It connects to no server and never prints a token."],
   isChange: () => false,
   async use({ admin, screen, values, positionals }) {

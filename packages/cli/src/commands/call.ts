@@ -29,18 +29,11 @@ export const callCommand: Command = defineServerCommand({
     const [server = "", name = "", ...words] = positionals;
     const connection = await servers.open(server);
     const { tools } = await connection.listTools();
-    // A gateway does not list the tools of a server that is down. A call of such a tool fails with the reason.
-    const isUnlisted = values.endpoint && !tools.some((tool) => tool.name === name);
-    const schema = isUnlisted ? undefined : findTool(tools, name).inputSchema;
+    const given = parseCallArguments(words, findTool(tools, name).inputSchema);
     const progress = createProgressLine(io);
-    const given = parseCallArguments(words, schema);
     const result = await interruptible(`The call of ${name} was interrupted.`, (signal) =>
       connection
         .callTool({ name, arguments: given }, { onProgress: progress.show, signal })
-        .catch(async (error: unknown) => {
-          if (isUnlisted && (await isUnknownName(error))) findTool(tools, name);
-          throw error;
-        })
         .finally(() => progress.end()),
     );
     if (values.json) {
@@ -55,11 +48,3 @@ export const callCommand: Command = defineServerCommand({
     return result.isError ? 1 : 0;
   },
 });
-
-/** Whether a gateway says that nothing has this name. */
-async function isUnknownName(error: unknown): Promise<boolean> {
-  // Loaded late: the commands that read Channelz start without it.
-  const { ToolServerError } = await import("@wirescope/tool-server");
-  const { rpcCodes } = await import("@wirescope/tool-server/internal");
-  return ToolServerError.is(error, "CALL_REFUSED") && error.details.rpcCode === rpcCodes.invalidParams;
-}

@@ -3,13 +3,13 @@ import type { ServerReport } from "@wirescope/gateway/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { exitCode } from "../failure.js";
 import { formatJson, jsonOf } from "../output/json.js";
-import { adminOptions, serverOptions } from "../tool-server/server-options.js";
+import { serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 import { defineAdminCommand } from "./define-admin-command.js";
 
-const { config, profile, ca, json, "no-color": noColor, help } = serverOptions;
-const options = { config, ...adminOptions, profile, ca, json, "no-color": noColor, help };
+const { config, endpoint, profile, ca, json, "no-color": noColor, help } = serverOptions;
+const options = { config, endpoint, profile, ca, json, "no-color": noColor, help };
 
 /** Makes the running gateway connect to servers now. */
 export const reconnectCommand: Command = defineAdminCommand({

@@ -2,7 +2,7 @@ import { parseUrl, printableText } from "@wirescope/channelz/internal";
 import type { IdentityStatus, SignOutReport, WipedTokens } from "@wirescope/tool-server/auth";
 import { interruptible } from "../interruption.js";
 import { formatJson, jsonOf } from "../output/json.js";
-import { adminOptions, serverOptions } from "../tool-server/server-options.js";
+import { serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 import { defineAdminCommand } from "./define-admin-command.js";
@@ -39,7 +39,7 @@ export const loginCommand: Command = defineAdminCommand({
       help: "accept a sign-in page at this origin, such as https://login.example.com, that differs from the authorization server",
     },
     ...serverOptions,
-    ...adminOptions,
+    endpoint: serverOptions.endpoint,
   },
   notes: [
     "It lists the requested scopes, opens the browser and waits for the redirect to this machine.",
@@ -133,7 +133,7 @@ export const logoutCommand: Command = defineAdminCommand({
     all: { type: "boolean", help: "delete the tokens of the server for other urls and tenants too" },
     idp: { type: "string", placeholder: "issuer", help: "delete the tokens of this identity provider" },
     ...serverOptions,
-    ...adminOptions,
+    endpoint: serverOptions.endpoint,
   },
   notes: [
     "If a gateway is running with the same configuration, the gateway is signed out and removes the tools at once.",

@@ -9,7 +9,7 @@ import { defineServerCommand } from "./define-server-command.js";
 interface Pong {
   readonly connectMs: number;
   readonly pingMs: number;
-  readonly server: ServerDescription;
+  readonly server: Pick<ServerDescription, "name" | "version" | "protocolVersion">;
 }
 
 /** Connects to servers and pings them. */
@@ -27,8 +27,7 @@ export const pingCommand: Command = defineServerCommand({
         const start = performance.now();
         const server = await connection.connect();
         const connected = performance.now();
-        await connection.ping();
-        return { server, connectMs: connected - start, pingMs: performance.now() - connected };
+        return { server, connectMs: connected - start, pingMs: await connection.ping() };
       },
       toJson: (pong) => pong,
       rowsOf: (pong, name) => [{ name, ...pong }],

@@ -2,7 +2,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { printableText } from "@wirescope/channelz/internal";
 import type { ServerReport } from "@wirescope/gateway/internal";
 import { authText } from "@wirescope/gateway/internal/status-text";
-import { renderToolChanges } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { describeProblem } from "@wirescope/tool-server/internal/errors";
 import type { ServerAdmin, ServerStatuses } from "../admin/server-admin.js";
@@ -13,7 +12,7 @@ import type { Screen } from "../output/screen.js";
 import { statusPaint, statusText } from "../output/server-status.js";
 import { type Column, renderTable } from "../output/table.js";
 import { wrap } from "../output/text-layout.js";
-import { adminOptions, serverOptions } from "../tool-server/server-options.js";
+import { serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 import { defineAdminCommand } from "./define-admin-command.js";
@@ -37,7 +36,7 @@ export const statusCommand: Command = defineAdminCommand({
     watch: { type: "boolean", help: "repeat until Ctrl-C; with --json, one line for each change" },
     interval: { type: "string", placeholder: "duration", help: "time between two reads with --watch; default: 2s" },
     ...shared,
-    ...adminOptions,
+    endpoint: serverOptions.endpoint,
   },
   notes: [
     "If a gateway is running with the same configuration, it shows the servers of the gateway. Otherwise it connects to",
@@ -52,7 +51,9 @@ export const statusCommand: Command = defineAdminCommand({
   async use({ admin, screen, values }) {
     if (!values.watch) {
       const statuses = await admin.statuses();
-      const lines = values.json ? [formatJson(jsonOf(documentOf(admin, statuses)))] : linesOf(admin, statuses, screen);
+      const lines = values.json
+        ? [formatJson(jsonOf(documentOf(admin, statuses)))]
+        : await linesOf(admin, statuses, screen);
       screen.printAll(lines);
       return codeOf(statuses);
     }
@@ -71,7 +72,9 @@ async function watch(admin: ServerAdmin, screen: Screen, isJson: boolean, interv
     while (!stop.signal.aborted) {
       const statuses = await admin.statuses();
       code = codeOf(statuses);
-      const lines = isJson ? [JSON.stringify(jsonOf(documentOf(admin, statuses)))] : linesOf(admin, statuses, screen);
+      const lines = isJson
+        ? [JSON.stringify(jsonOf(documentOf(admin, statuses)))]
+        : await linesOf(admin, statuses, screen);
       const text = lines.join("\n");
       if (text !== last) {
         const isFirst = last === "";
@@ -124,11 +127,11 @@ function reasonDocument(failure: ServerReport["failure"]): { code: string | unde
   return failure && { code: failure.code, message: failure.message };
 }
 
-function linesOf(
+async function linesOf(
   { gateway }: ServerAdmin,
   { servers, reloadFailure, notes }: ServerStatuses,
   screen: Screen,
-): string[] {
+): Promise<string[]> {
   const { palette, width } = screen;
   const lines = gateway === undefined ? [] : [`Servers of the gateway at ${gateway}.`, ""];
   if (reloadFailure !== undefined) {
@@ -141,6 +144,8 @@ function linesOf(
   for (const server of servers) {
     const { name, failure, failingSince, toolChanges = [] } = server;
     if (toolChanges.length > 0) {
+      // Loaded late: the commands that read Channelz start without it.
+      const { renderToolChanges } = await import("@wirescope/tool-server/internal");
       lines.push("", ...renderToolChanges(name, toolChanges).flatMap((line) => wrapIndented(line, width)));
       lines.push(`  ${palette.strong(printableText(commandLine("trust", name)))}`);
     }

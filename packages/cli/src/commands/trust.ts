@@ -6,7 +6,7 @@ import { commonOptions } from "../options.js";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
 import { type Column, renderTable } from "../output/table.js";
-import { adminOptions, configurationOptions, serverOptions } from "../tool-server/server-options.js";
+import { configurationOptions, serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 import { defineAdminCommand } from "./define-admin-command.js";
@@ -18,7 +18,7 @@ const options = {
   json: { type: "boolean", help: "print JSON instead of text" },
   ...configurationOptions,
   "env-file": serverOptions["env-file"],
-  ...adminOptions,
+  endpoint: serverOptions.endpoint,
   ...commonOptions,
 } as const;
 

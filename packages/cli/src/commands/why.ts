@@ -3,7 +3,7 @@ import type { LocalAdmin } from "../admin/local-admin.js";
 import { exitCode } from "../failure.js";
 import { formatJson, formatJsonLine, jsonOf } from "../output/json.js";
 import { createScreen } from "../output/screen.js";
-import { adminOptions, serverOptions } from "../tool-server/server-options.js";
+import { serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 import { defineAdminCommand } from "./define-admin-command.js";
@@ -21,7 +21,7 @@ export const whyCommand: Command = defineAdminCommand({
       help: "with --oauth: stop before a client is registered or the sign-in page opens, and show what would be sent",
     },
     ...serverOptions,
-    ...adminOptions,
+    endpoint: serverOptions.endpoint,
   },
   notes: [
     "It checks each step of the connection: variables, trust, helper, network, TLS, credential, sign-in, protocol.",

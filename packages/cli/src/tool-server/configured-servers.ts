@@ -11,13 +11,7 @@ import { reportStart } from "./ad-hoc-server.js";
 import { createTrustPrompt, trustFor } from "./ask-for-trust.js";
 import { printDebug } from "./debug-printer.js";
 import { openInputValues } from "./input-values.js";
-import {
-  asUsageError,
-  gatewayConfiguration,
-  invalidEntries,
-  loadConfiguration,
-  reportEnvFindings,
-} from "./loaded-configuration.js";
+import { asUsageError, invalidEntries, loadConfiguration, reportEnvFindings } from "./loaded-configuration.js";
 import { readOAuthFile } from "./oauth-file.js";
 import { type KeyCreation, openVault, openVaultForServers } from "./open-vault.js";
 import { personAtTerminal } from "./person-at-terminal.js";
@@ -63,17 +57,14 @@ export async function openConfiguredServers(
   observed?: ObservedOAuth,
 ): Promise<ConfiguredServers> {
   const asksPerson = io.ask !== undefined;
-  const gateway = values.endpoint ? await gatewayConfiguration(io) : undefined;
-  const { file, pluginRoot, configuration, secrets } = gateway ?? (await loadConfiguration(values));
+  const { file, pluginRoot, configuration, secrets } = await loadConfiguration(values);
   const envFiles = values["env-file"].map((each) => resolve(each));
-  const variables = gateway?.variables ?? (await variablesOf(envFiles, io));
+  const variables = await variablesOf(envFiles, io);
   const safeIo = redactingIo(io, secrets);
   if (values.adHoc !== undefined) reportStart(values.adHoc, safeIo);
   const stopDebugging = values.debug ? printDebug(safeIo) : () => {};
   // A person who approves an entry sees it unredacted, because nothing may be hidden; a log is redacted.
   const assertTrusted = createTrustPrompt({ file, pluginRoot, io: asksPerson ? io : safeIo, trustsAll: values.trust });
-  // The gateway runs as this user.
-  const isTrusted = async (): Promise<void> => {};
   const overrides = readOAuthFile(io, variables);
   const ca = readPem(values.ca, "--ca");
   const idleTimeoutMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
@@ -119,7 +110,7 @@ export async function openConfiguredServers(
     variables,
     pluginRoot,
     secrets,
-    assertTrusted: gateway === undefined ? assertTrusted : isTrusted,
+    assertTrusted,
     settings: { info: { name: "wirescope", version: version() } },
     ca,
     sandbox: { ...sandboxSettings(io.env, trustFor(io)), onUnsandboxed: exposure.onUnsandboxed },

@@ -1,14 +1,13 @@
 import { printableText } from "@wirescope/channelz/internal";
-import { type Connection, type ListProblem, ToolServerError } from "@wirescope/tool-server";
-import { describeListProblems } from "@wirescope/tool-server/internal";
+import { ToolServerError } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 import { formatJson, jsonOf } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
-import type { ConfiguredServers } from "./configured-servers.js";
+import type { ServerClient, UsableServers } from "./usable-servers.js";
 
 /** The result from a server: a value, or why it failed. */
 type ServerOutcome<T> =
-  | { readonly server: string; readonly value: T; readonly problems: readonly ListProblem[] }
+  | { readonly server: string; readonly value: T; readonly omitted: readonly string[] }
   | { readonly server: string; readonly error: ToolServerError };
 
 /**
@@ -16,7 +15,7 @@ type ServerOutcome<T> =
  * before that, because each may prompt at the terminal.
  */
 async function withEachServer<T>(
-  servers: ConfiguredServers,
+  servers: UsableServers,
   { names, methods = [], task }: Pick<Listing<T, unknown>, "names" | "methods" | "task">,
 ): Promise<ServerOutcome<T>[]> {
   const opened: (() => Promise<ServerOutcome<T>>)[] = [];
@@ -25,7 +24,7 @@ async function withEachServer<T>(
       const connection = await servers.open(server);
       opened.push(async () => {
         const value = await task(connection);
-        return { server, value, problems: methods.flatMap((method) => connection.listProblems(method)) };
+        return { server, value, omitted: connection.omitted(methods) };
       });
     } catch (error) {
       // A usage error, not a failed server.
@@ -42,7 +41,7 @@ export interface Listing<T, R> {
   readonly names: readonly string[];
   /** The methods of the lists that the task reads. Default: none. */
   readonly methods?: readonly string[];
-  task(connection: Connection): Promise<T>;
+  task(server: ServerClient): Promise<T>;
   toJson(value: T): unknown;
   rowsOf(value: T, server: string): readonly R[];
   render(rows: readonly R[]): readonly string[];
@@ -51,7 +50,7 @@ export interface Listing<T, R> {
 }
 
 interface ListingContext {
-  readonly servers: ConfiguredServers;
+  readonly servers: UsableServers;
   readonly screen: Screen;
   readonly io: Io;
   readonly values: { readonly json: boolean };
@@ -66,8 +65,8 @@ export async function printListing<T, R>(
   const outcomes = await withEachServer(servers, listing);
   const hasFailed = outcomes.some((outcome) => "error" in outcome);
   for (const outcome of outcomes) {
-    if (!("problems" in outcome) || outcome.problems.length === 0) continue;
-    const text = `${outcome.server}: omitted because of invalid values: ${describeListProblems(outcome.problems)}.`;
+    if (!("omitted" in outcome) || outcome.omitted.length === 0) continue;
+    const text = `${outcome.server}: omitted because of invalid values: ${outcome.omitted.join(", ")}.`;
     io.stderr.write(`wirescope: ${printableText(text)}\n`);
   }
   if (values.json) {

@@ -3,17 +3,14 @@ import { printableText } from "@wirescope/channelz/internal";
 import { createSecretRegistry, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import {
   type Configuration,
-  createConfiguration,
   type Finding,
   findConfigurationFile,
   parseConfiguration,
   pluginRootOf,
   readConfiguration,
-  type Variables,
 } from "@wirescope/tool-server/config";
 import { configurationFileAt } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
-import { requireGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { UsageError } from "../usage-error.js";
@@ -53,21 +50,6 @@ function adHocConfiguration({ name, entry }: AdHocServer): LoadedConfiguration {
   if (wrong !== undefined) throw new UsageError(`${wrong.message} ${wrong.fix}`);
   // For its trust, it counts as configured in this folder.
   return { file: process.cwd(), pluginRoot: process.cwd(), configuration, secrets };
-}
-
-/** A configuration with the running gateway of this user as the server `gateway`. Throws a UsageError if none is running. */
-export async function gatewayConfiguration(io: Io): Promise<LoadedConfiguration & { readonly variables: Variables }> {
-  const running = await requireGateway(io);
-  const secrets = createSecretRegistry();
-  const headers: Record<string, string> =
-    running.token === undefined ? {} : { Authorization: `Bearer ${running.token}` };
-  return {
-    file: "",
-    pluginRoot: process.cwd(),
-    configuration: createConfiguration({ gateway: { url: running.endpoint, headers } }, { secrets }),
-    secrets,
-    variables: io.env,
-  };
 }
 
 /** Turns CONFIGURATION_UNREADABLE into a UsageError. `next` is its advice; default: to read the help. */

@@ -29,7 +29,7 @@ const ownOptions = {
   },
   endpoint: {
     type: "boolean",
-    help: "use the running gateway, as a server named gateway, instead of a configuration file",
+    help: "use the servers of the running gateway instead of a configuration file",
   },
   trust: { type: "boolean", help: "trust the servers for this run, without asking and without saving the approval" },
   profile: {
@@ -53,11 +53,6 @@ const ownOptions = {
     help: "log headers, helpers, retries and errors to standard error, without secrets",
   },
   json: { type: "boolean", help: "print JSON instead of text" },
-} as const;
-
-/** `--endpoint` of commands that administer servers. */
-export const adminOptions = {
-  endpoint: { type: "boolean", help: "use the servers of the running gateway instead of a configuration file" },
 } as const;
 
 /** Options of every command that uses the servers of a configuration. */

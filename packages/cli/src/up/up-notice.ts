@@ -60,7 +60,8 @@ export function printUpNotice(
   const title = isDemo ? "The gateway is running with demonstration servers." : "The gateway is running.";
   const token = tokenText(gateway, values, io, gatewayFile);
   const { program } = commands;
-  const next = [`${program} tree`, `${program} tools --endpoint`, `${program} channels`];
+  const call = isDemo ? [`${program} call clock now`] : [];
+  const next = [`${program} tree`, `${program} tools`, ...call, `${program} channels`];
   const content = { commands, title, ...links, more, token, isCapturing: values.capture, next };
   if (gatewayFile === undefined) {
     // Other commands cannot find the gateway. At a terminal, the link to the page works all the same.

@@ -238,6 +238,11 @@ export function createAdmin(options: AdminOptions): Admin {
         await server.reconnect();
         return { server: messageOf(server) };
       }),
+      ping: reading(async ({ server: name }) => {
+        const start = performance.now();
+        await servers.find(name).ping();
+        return { durationMs: performance.now() - start };
+      }),
       getApproval: reading(async ({ server: name }) => {
         const server = servers.find(name);
         const { entry } = server;

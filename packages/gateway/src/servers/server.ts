@@ -1,11 +1,12 @@
-import type {
-  Clock,
-  Connection,
-  ConnectionInfo,
-  ListProblem,
-  Redact,
-  SecretRegistry,
-  ToolChange,
+import {
+  type Clock,
+  type Connection,
+  type ConnectionInfo,
+  type ListProblem,
+  type Redact,
+  type SecretRegistry,
+  type ToolChange,
+  ToolServerError,
 } from "@wirescope/tool-server";
 import type { CredentialDescription, OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
@@ -85,6 +86,8 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
   cancelOverdue(): void;
   /** Connects at once if it is not connected, else loads its lists again. Resolves after the attempt, even if it failed. */
   reconnect(): Promise<void>;
+  /** Pings it if it is connected. Rejects with its failure otherwise. */
+  ping(): Promise<void>;
   /** To sign in and out by OAuth; undefined if the entry has its own credential. */
   oauth(): Promise<OAuthSession | undefined>;
   status(): ServerStatus;
@@ -247,6 +250,19 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     cancelOverdue: calls.cancelOverdue,
     redact,
     acceptToolChanges: toolChanges.accept,
+    async ping() {
+      const { current, failure } = connection;
+      if (current === undefined || failure !== undefined)
+        throw (
+          failure?.error ??
+          new ToolServerError("SERVER_UNREACHABLE", {
+            subject: name,
+            problem: failure?.message ?? "It is not connected.",
+            advice: "",
+          })
+        );
+      await current.ping();
+    },
     oauth: async () => (await connection.open()).oauth,
     async reconnect() {
       const opened = connection.current ?? (await connection.open(true).catch(() => undefined))?.connection;

@@ -76,6 +76,8 @@ export interface ServerReport {
     | undefined;
   /** When it began to fail, in milliseconds since the epoch; undefined if that is not known. */
   readonly failingSince?: number | undefined;
+  /** What is omitted from its lists because it is invalid. Default: nothing. */
+  readonly listProblems?: readonly string[] | undefined;
   /** How its tools differ from their first definitions since its approval. Default: none. */
   readonly toolChanges?: readonly ToolChange[] | undefined;
 }
@@ -96,6 +98,7 @@ export function serverFromMessage(message: Server): ServerReport {
     },
     failure: failureReport(failure),
     failingSince: msOf(failure?.beginTime),
+    listProblems: message.listProblems,
     toolChanges: message.toolChanges.map(({ tool, field, before, after }) => ({
       kind: "tool",
       tool,
