@@ -11,6 +11,8 @@ let project: string;
 
 beforeEach(() => {
   project = createUserFolder().folder;
+  // A plugin.
+  mkdirSync(join(project, ".claude-plugin"));
   writeFileSync(join(project, "README.md"), "Set API_TOKEN and ONE_TOKEN. Permissions: read.\n");
 });
 
@@ -123,8 +125,8 @@ test("reports the same problems for scripts with --json", async () => {
         code: "variable-unset",
         severity: "error",
         rule: expect.any(String),
-        message: 'API_TOKEN is not set, but headers.Authorization of server "api" needs it.',
-        fix: expect.stringContaining("Export API_TOKEN before"),
+        message: "API_TOKEN is not set, but headers.Authorization needs it.",
+        fix: "Export it, or pass a file with --env-file.",
         file,
         line: 7,
         column: 26,
@@ -143,6 +145,19 @@ test("reports the same problems for scripts with --json", async () => {
     ],
     permissions: [{ server: "api", by: "variables", variables: ["API_TOKEN"] }],
   });
+});
+
+test("speaks of a README only for a plugin, which others install", async () => {
+  rmSync(join(project, "README.md"));
+  const file = configure(bearer);
+  expect((await check([file, "--file-only"])).stdout).toContain("README");
+  rmSync(join(project, ".claude-plugin"), { recursive: true });
+  const own = await check([file, "--file-only", "--strict"]);
+  expect(own).toMatchObject({ code: 0, stdout: expect.stringContaining("Required variables:") });
+  expect(own.stdout).not.toContain("README");
+  expect((await check([file, "--file-only", "--plugin-root", project])).stdout).toContain("README");
+  configure({ mcpServers: { s: { command: "node", args: ["${HOST_PLUGIN_ROOT}/server.js"] } } });
+  expect((await check([file, "--file-only"])).stdout).toContain("README");
 });
 
 test("[TS-SEC-4] prints a table of variables for a README", async () => {

@@ -62,6 +62,36 @@ test("[TS-D-CLI-6] status connects to the approved servers, shows why others do 
   for (const line of text.split("\n").filter((each) => !isCommand(each))) expect(line.length).toBeLessThanOrEqual(100);
 });
 
+test("[TS-D-CLI-6] status of one server shows only it, gives the same advice once, and rejects an unknown name", async () => {
+  const needsToken = {
+    type: "http",
+    url: "https://x.example/mcp",
+    headers: { Authorization: "Bearer ${UNSET_TOKEN}" },
+  };
+  user.configure({ everything, one: needsToken, two: needsToken });
+  await run(["trust", "--all", "--yes"]);
+  const one = await run(["status", "everything"]);
+  expect(one).toMatchObject({ code: 0, stdout: expect.stringMatching(/^everything +connected/m) });
+  expect(one.stdout).not.toMatch(/^one /m);
+  expect(await run(["status", "nope"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("Servers: everything"),
+  });
+  const { stdout } = await run(["status"]);
+  expect(stdout).toContain("UNSET_TOKEN is not set, but headers.Authorization needs it. Export it, or pass a file");
+  expect(stdout.match(/Export it/g)).toHaveLength(1);
+  expect((await run(["tools"])).stderr.match(/Export it/g)).toHaveLength(1);
+  // What helps a running gateway is something else.
+  await startGateway(["--port", "0", "--log", "off", ...shared()], {
+    env: { PATH: process.env.PATH, HOME: user.home },
+  });
+  const running = await run(["status", "one"]);
+  expect(running).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("Stop the gateway, export UNSET_TOKEN, and start it"),
+  });
+});
+
 test("[TS-D-CLI-6] status succeeds if every server works, and prints JSON", async () => {
   user.configure({ everything });
   await run(["trust", "--all", "--yes"]);

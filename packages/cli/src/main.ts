@@ -102,6 +102,11 @@ function findCommand(verb: string): Command {
   if (command !== undefined) return command;
   const names = commands.map(({ name }) => name);
   const near = suggest(verb, names);
+  // A host with a port or a path: whether it has TLS is not for us to guess.
+  if (/^[\w-]+(?:\.[\w-]+)*(?::\d+(?:\/|$)|\.[\w-]+\/)/.test(verb)) {
+    const next = `Write https://${verb}, or http://${verb} for a server on this machine.`;
+    throw new UsageError(`"${verb}" is a url without a scheme.`, { next });
+  }
   throw new UsageError(
     `Unknown command "${verb}". ${near === undefined ? `Commands: ${names.join(", ")}.` : `Did you mean ${near}?`}`,
   );

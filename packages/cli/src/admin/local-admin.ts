@@ -78,17 +78,15 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
       }
       return reports;
     },
-    async statuses() {
+    async statuses(name) {
       quiet ??= openConfiguredServers(values, { ...io, ask: undefined, stderr: { write: () => {} } });
       const servers = await quiet;
       secrets = servers.secrets;
-      const compareTools = async (name: string, tools: readonly DefinedTool[]): Promise<readonly ToolChange[]> => {
+      const compareTools = async (server: string, tools: readonly DefinedTool[]): Promise<readonly ToolChange[]> => {
         if (values.trust) return [];
-        return approvalsOf(io).compareTools(await approvalKey(servers.file, name), tools, servers.secrets.redact);
+        return approvalsOf(io).compareTools(await approvalKey(servers.file, server), tools, servers.secrets.redact);
       };
-      const reports = await Promise.all(
-        servers.namesOf(undefined).map((name) => statusOf(servers, name, compareTools)),
-      );
+      const reports = await Promise.all(servers.namesOf(name).map((each) => statusOf(servers, each, compareTools)));
       return { servers: reports, reloadFailure: undefined, notes: servers.notes() };
     },
     describe: async () => ({ vault: (await open()).vault.describe() }),
@@ -213,7 +211,7 @@ async function statusOf(
     const toolChanges = await compareTools(name, tools);
     return { ...report, state: "READY", isConnected: true, tools: tools.length, description, toolChanges };
   } catch (error) {
-    if (!ToolServerError.is(error)) throw error;
+    if (!ToolServerError.is(error) || error.code === "SERVER_UNKNOWN") throw error;
     return { ...report, state: "TRANSIENT_FAILURE", failure: error };
   }
 }

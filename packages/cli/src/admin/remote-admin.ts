@@ -34,13 +34,15 @@ export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io):
     }
   };
 
-  const statuses: ServerAdmin["statuses"] = async () => {
+  const statuses: ServerAdmin["statuses"] = async (name) => {
     const { servers, reloadFailure, notes } = await call(() => allServers(client));
-    return { servers: servers.map(serverFromMessage), reloadFailure: failureReport(reloadFailure), notes };
+    const all = servers.map(serverFromMessage);
+    return { servers: only(all, name), reloadFailure: failureReport(reloadFailure), notes };
   };
+  const list: ServerAdmin["list"] = async (name) => (await statuses(name)).servers;
 
-  const list: ServerAdmin["list"] = async (name) => {
-    const all = (await statuses()).servers;
+  /** The server of this name, or all. */
+  const only = (all: readonly ServerReport[], name: string | undefined): readonly ServerReport[] => {
     const found = name === undefined ? all : all.filter((server) => server.name === name);
     if (name === undefined || found.length > 0) return found;
     const names = all.map((server) => server.name).join(", ") || "none";

@@ -15,8 +15,8 @@ export interface ServerAdmin extends AsyncDisposable {
   readonly io: Io;
   /** The sign-in status of a server, or of all. */
   list(name?: string): Promise<readonly ServerReport[]>;
-  /** The status of each server. Without a gateway, this connects to all approved servers. It never prompts. */
-  statuses(): Promise<ServerStatuses>;
+  /** The status of a server, or of all. Without a gateway, this connects to those that are approved. It never prompts. */
+  statuses(name?: string): Promise<ServerStatuses>;
   /** Whose sign-ins `list` shows: those of a gateway, or those of a vault. */
   describe(): Promise<{ readonly gateway: string } | { readonly vault: ReturnType<Vault["describe"]> }>;
   signIn(server: string, options: AdminSignInOptions): Promise<SignedIn>;

@@ -4,7 +4,6 @@ import {
   type CheckReport,
   type Finding,
   formatPath,
-  type NeededPermissions,
   neededVariables,
   permissionsToMarkdown,
   rules,
@@ -81,10 +80,10 @@ export function renderReport(
   const lines = renderFindings(report.findings, file, nameOf, screen);
   const variables = neededVariables(report.uses);
   if (variables.length > 0) {
-    lines.push(palette.strong("Required variables, as a table for the README:"), "");
+    lines.push(palette.strong(`Required variables${forReadme(report)}:`), "");
     lines.push(...variablesToMarkdown(variables).map((line) => printableText(line)), "");
   }
-  if (!isLive) lines.push(...renderPermissions(report.permissions, screen, "Use --live to ask the servers."));
+  if (!isLive && report.isPlugin) lines.push(...renderPermissions(report, screen, "Use --live to ask the servers."));
   return [...lines, summary(report, nameOf(file), screen)];
 }
 
@@ -95,19 +94,25 @@ export function renderFindings(findings: readonly Finding[], file: string, nameO
 
 /** The table of permissions, followed by an empty line. `advice` is for unknown permissions. */
 export function renderPermissions(
-  permissions: readonly NeededPermissions[],
+  report: Pick<CheckReport, "permissions" | "isPlugin">,
   { palette }: Screen,
   advice: string,
 ): string[] {
+  const { permissions, isPlugin } = report;
   if (permissions.length === 0) return [];
   const isOpen = permissions.some(({ scopes = [] }) => scopes.length === 0);
   return [
-    palette.strong("Required permissions, as a table for the README:"),
+    palette.strong(`Required permissions${forReadme(report)}:`),
     "",
     ...permissionsToMarkdown(permissions).map((line) => printableText(line)),
-    ...(isOpen ? [palette.faint(`Replace … by hand. ${advice}`)] : []),
+    ...(isOpen && isPlugin ? [palette.faint(`Replace … by hand. ${advice}`)] : []),
     "",
   ];
+}
+
+/** Those who install a plugin read its README. */
+function forReadme({ isPlugin }: Pick<CheckReport, "isPlugin">): string {
+  return isPlugin ? ", as a table for the README" : "";
 }
 
 function renderFinding(finding: Finding, file: string, { palette, width }: Screen): string[] {

@@ -1,4 +1,5 @@
-import { relative, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { createSecretRegistry, type SecretRegistry } from "@wirescope/tool-server";
 import {
@@ -77,14 +78,15 @@ async function checkLive(
   try {
     const explanations = await explainAll(servers);
     const permissions = withScopes(report.permissions, explanations);
-    const readme = await readReadme(resolve(values["plugin-root"] ?? pluginRootOf(file)));
     const { entries } = servers.configuration;
-    const notes = [...checkNotes(explanations, entries), ...checkScopes(report, permissions, entries, readme)];
+    const readme = await readReadme(resolve(values["plugin-root"] ?? pluginRootOf(file)));
+    const undocumented = report.isPlugin ? checkScopes(report, permissions, entries, readme) : [];
+    const notes = [...checkNotes(explanations, entries), ...undocumented];
     if (!values.json) {
       screen.printAll([
         ...renderLive(explanations, screen),
         "",
-        ...renderPermissions(permissions, screen, "The server does not report it."),
+        ...renderPermissions({ ...report, permissions }, screen, "The server does not report it."),
         ...renderFindings(notes, file, nameOf, screen),
       ]);
     }
@@ -98,6 +100,9 @@ async function checkLive(
     servers.close();
   }
 }
+
+/** Files of a plugin in its root. */
+const manifests = [".claude-plugin", "plugin.json"];
 
 async function check(
   argument: string | undefined,
@@ -113,9 +118,14 @@ async function check(
   const { variables, findings } = await readVariables(envFiles, io.env);
   const configuration = parseConfiguration(text, { file });
   const inputs = values["file-only"] ? {} : await storedInputs({ configuration, file, variables, secrets, io }, values);
+  const pluginRoot = resolve(root ?? pluginRootOf(file));
   const report = await checkConfiguration(text, {
     file,
-    pluginRoot: resolve(root ?? pluginRootOf(file)),
+    pluginRoot,
+    isPlugin:
+      root !== undefined ||
+      text.includes("PLUGIN_ROOT}") ||
+      manifests.some((name) => existsSync(join(pluginRoot, name))),
     variables: values["file-only"] ? undefined : { ...variables, ...inputs },
     envFiles,
     secrets,

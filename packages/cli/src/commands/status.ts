@@ -31,7 +31,7 @@ const clearScreen = "\u001b[H\u001b[2J\u001b[3J";
 export const statusCommand: Command = defineAdminCommand({
   name: "status",
   summary: "show whether each server works: state, tools, authentication, reason",
-  parameters: [],
+  parameters: ["[server]"],
   options: {
     watch: { type: "boolean", help: "repeat until Ctrl-C; with --json, one line for each change" },
     interval: { type: "string", placeholder: "duration", help: "time between two reads with --watch; default: 2s" },
@@ -48,21 +48,27 @@ export const statusCommand: Command = defineAdminCommand({
     if (interval !== undefined) parseDuration(interval, "--interval");
     if (interval !== undefined && !watch) throw new UsageError("--interval requires --watch.");
   },
-  async use({ admin, screen, values }) {
+  async use({ admin, screen, values, positionals: [name] }) {
     if (!values.watch) {
-      const statuses = await admin.statuses();
+      const statuses = await admin.statuses(name);
       const lines = values.json
         ? [formatJson(jsonOf(documentOf(admin, statuses)))]
         : await linesOf(admin, statuses, screen);
       screen.printAll(lines);
       return codeOf(statuses);
     }
-    return watch(admin, screen, values.json, parseDuration(values.interval ?? "2s", "--interval"));
+    return watch(admin, name, screen, values.json, parseDuration(values.interval ?? "2s", "--interval"));
   },
 });
 
 /** Prints the status whenever it changes, until the process is interrupted. */
-async function watch(admin: ServerAdmin, screen: Screen, isJson: boolean, intervalMs: number): Promise<number> {
+async function watch(
+  admin: ServerAdmin,
+  name: string | undefined,
+  screen: Screen,
+  isJson: boolean,
+  intervalMs: number,
+): Promise<number> {
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();
   process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
@@ -70,7 +76,7 @@ async function watch(admin: ServerAdmin, screen: Screen, isJson: boolean, interv
   let code: number = exitCode.ok;
   try {
     while (!stop.signal.aborted) {
-      const statuses = await admin.statuses();
+      const statuses = await admin.statuses(name);
       code = codeOf(statuses);
       const lines = isJson
         ? [JSON.stringify(jsonOf(documentOf(admin, statuses)))]
@@ -141,6 +147,7 @@ async function linesOf(
   for (const note of notes) lines.push(...wrap(printableText(note), width, "").map(palette.warning), "");
   if (servers.length === 0) return [...lines, "No servers."];
   lines.push(...renderTable(columns(screen), servers, width));
+  const advised = new Set<string>();
   for (const server of servers) {
     const { name, failure, failingSince, toolChanges = [] } = server;
     if (toolChanges.length > 0) {
@@ -151,7 +158,7 @@ async function linesOf(
     }
     if (failure === undefined || isWell(server)) continue;
     const since = failingSince === undefined ? "" : `, failing since ${timeText(failingSince)}`;
-    lines.push("", ...wrap(printableText(`${name}${since}: ${reasonOf(failure)}`), width, ""));
+    lines.push("", ...wrap(printableText(`${name}${since}: ${reasonOf(failure, advised)}`), width, ""));
     lines.push(`  ${palette.strong(printableText(nextOf(name, failure)))}`);
   }
   return lines;
@@ -162,9 +169,15 @@ function wrapIndented(line: string, width: number | undefined): string[] {
   return wrap(text, width, " ".repeat(line.length - text.length));
 }
 
-/** Why a server does not work, without the gateway's advice to sign in: the command for this user is printed below. */
-function reasonOf(failure: NonNullable<ServerReport["failure"]>): string {
-  return failure instanceof Error && failure.details.signIn !== undefined ? describeProblem(failure) : failure.message;
+/**
+ * Why a server does not work, without the gateway's advice to sign in, because the command for this user is printed below, and
+ * without advice that another server has already.
+ */
+function reasonOf(failure: NonNullable<ServerReport["failure"]>, advised: Set<string>): string {
+  if (!(failure instanceof Error)) return failure.message;
+  const isKnown = failure.details.signIn !== undefined || advised.has(failure.advice);
+  advised.add(failure.advice);
+  return isKnown ? describeProblem(failure) : failure.message;
 }
 
 /** A time to the second. It is not relative, so that --watch prints nothing if nothing changes. */

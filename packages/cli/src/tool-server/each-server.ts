@@ -1,5 +1,6 @@
 import { printableText } from "@wirescope/channelz/internal";
 import { ToolServerError } from "@wirescope/tool-server";
+import { describeProblem } from "@wirescope/tool-server/internal/errors";
 import type { Io } from "../io.js";
 import { formatJson, jsonOf } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
@@ -79,8 +80,14 @@ export async function printListing<T, R>(
     screen.print(formatJson(jsonOf(Object.fromEntries(all))));
     return hasFailed ? 1 : 0;
   }
+  const advised = new Set<string>();
   for (const outcome of outcomes) {
-    if ("error" in outcome) io.stderr.write(`wirescope: ${printableText(outcome.error.message)}\n`);
+    if (!("error" in outcome)) continue;
+    const { error } = outcome;
+    // The same advice for several servers is given once.
+    const text = advised.has(error.advice) ? describeProblem(error) : error.message;
+    advised.add(error.advice);
+    io.stderr.write(`wirescope: ${printableText(text)}\n`);
   }
   const rows = outcomes.flatMap((outcome) => ("value" in outcome ? rowsOf(outcome.value, outcome.server) : []));
   if (rows.length > 0) screen.printAll(render(rows));

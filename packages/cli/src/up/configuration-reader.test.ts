@@ -206,8 +206,8 @@ test("says how to set a variable for a running gateway", async () => {
     const [configured] = await readerOf([entries], ...args).read();
     return configured?.setVariable ?? (() => "");
   };
-  expect((await adviceOf())("TOKEN")).toContain(
-    "Stop it, export TOKEN and start it again; or start it with --env-file",
+  expect((await adviceOf())("TOKEN")).toBe(
+    "Stop the gateway, export TOKEN, and start it again; or start it with --env-file <file>.",
   );
   expect((await adviceOf("--env-file", file))("TOKEN")).toBe(
     `Set TOKEN=… in ${file}. The gateway reloads the file when it changes.`,

@@ -224,7 +224,7 @@ function variableAdvice(envFiles: readonly string[], env: Variables): (name: str
       return `Enter it at a terminal: ${command}. Then reload the gateway: ${commandLine("reload")}.`;
     }
     if (file === undefined) {
-      return `The gateway keeps the variables it was started with. Stop it, export ${name} and start it again; or start it with --env-file <file>, which it reloads when the file changes.`;
+      return `Stop the gateway, export ${name}, and start it again; or start it with --env-file <file>.`;
     }
     return env[name] === undefined
       ? `Set ${name}=… in ${file}. The gateway reloads the file when it changes.`

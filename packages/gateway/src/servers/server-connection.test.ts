@@ -38,6 +38,7 @@ function createWorld() {
     },
     clock,
     events: { emit: (event) => void events.push(event as GatewayEvent) },
+    advise: (error) => error,
     onReady: () => {},
     onFailed: () => {},
   });

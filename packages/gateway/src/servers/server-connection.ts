@@ -42,6 +42,8 @@ export interface ServerConnectionOptions {
   readonly settings: Parameters<typeof openEntry>[0];
   readonly clock: Clock;
   readonly events: Pick<GatewayEvents, "emit">;
+  /** The error for clients and operators of the gateway. */
+  readonly advise: (error: unknown) => unknown;
   readonly onReady: () => void;
   readonly onFailed: () => void;
 }
@@ -104,7 +106,8 @@ export function createServerConnection(options: ServerConnectionOptions): Server
     });
   };
 
-  const onNotOpened = (error: unknown): never => {
+  const onNotOpened = (cause: unknown): never => {
+    const error = options.advise(cause);
     isOpening = false;
     connection.isSettled = true;
     const reason = error instanceof Error ? error.message : String(error);

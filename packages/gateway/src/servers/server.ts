@@ -157,6 +157,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     settings,
     clock,
     events,
+    advise: (error) => adviseOnVariable(error, configured.setVariable),
     onReady() {
       subscriptions.renew();
       lists.reload();
@@ -304,4 +305,14 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     },
     close,
   };
+}
+
+/** An unset variable has to be set for the gateway, not for a command. */
+function adviseOnVariable(error: unknown, setVariable: GatewayConfiguration["setVariable"]): unknown {
+  if (!ToolServerError.is(error, "VARIABLE_UNUSABLE") || setVariable === undefined) return error;
+  const { subject, problem, evidence, details } = error;
+  const [variable] = details.unsetVariables ?? [];
+  if (variable === undefined) return error;
+  const parts = { subject, problem, evidence, advice: setVariable(variable) };
+  return new ToolServerError("VARIABLE_UNUSABLE", parts, { cause: error, details });
 }

@@ -23,6 +23,8 @@ export interface CheckOptions {
   readonly file?: string | undefined;
   /** The root directory of the plugin or project: the value of HOST_PLUGIN_ROOT, and the base of relative helper paths. */
   readonly pluginRoot: string;
+  /** Whether others install it, so that its documentation is checked too. Default true. */
+  readonly isPlugin?: boolean | undefined;
   /** The variables to check; if undefined, only the file is checked, for example in CI where none of them is set. */
   readonly variables: Variables | undefined;
   /** The environment files that the variables come from, to check that git ignores them. */
@@ -33,6 +35,7 @@ export interface CheckOptions {
 
 /** The result of a check. It contains no secret, not even one that was written in place of a name. */
 export interface CheckReport {
+  readonly isPlugin: boolean;
   /** The servers whose entries could be parsed. */
   readonly servers: readonly { readonly name: string; readonly type: Entry["type"] }[];
   /** In file order, without duplicates; findings about other files come last. */
@@ -45,7 +48,7 @@ export interface CheckReport {
 
 /** Validates a configuration: its content, its variables and its files. Runs none of its programs and connects to no server. */
 export async function checkConfiguration(text: string, options: CheckOptions): Promise<CheckReport> {
-  const { pluginRoot, variables, envFiles = [] } = options;
+  const { pluginRoot, isPlugin = true, variables, envFiles = [] } = options;
   const secrets = options.secrets ?? createSecretRegistry();
   const { entries, findings } = parseConfiguration(text, { file: options.file, secrets });
   const uses = entries.flatMap(variableUses);
@@ -67,13 +70,14 @@ export async function checkConfiguration(text: string, options: CheckOptions): P
   }
   const permissions = neededPermissions(entries);
   const documents = await readDocuments(pluginRoot);
-  checkDocumentation(entries, uses, permissions, documents, report);
+  if (isPlugin) checkDocumentation(entries, uses, permissions, documents, report);
   const search = createCredentialSearch(credentialsOf(uses, variables ?? {}));
   checkComments(text, options.file, search, report);
   more.push(...checkDocuments(documents, search));
   more.push(...(await checkFiles(entries, pluginRoot, envFiles, search)));
   const all = sortFindings([...findings, ...more]).map((finding) => redactFinding(finding, secrets));
   return {
+    isPlugin,
     servers: entries.map(({ name, type }) => ({ name: secrets.redact(name), type })),
     findings: all,
     uses: uses.map((use) => ({

@@ -272,7 +272,7 @@ describe("a variable of opencode", () => {
     });
     const { resolved, messages } = resolve(entry, { TEAM: "red" });
     expect(resolved).toBeUndefined();
-    expect(messages).toEqual([expect.stringContaining('KEY is not set, but headers.X-Key of server "s" needs it.')]);
+    expect(messages).toEqual([expect.stringContaining("KEY is not set, but headers.X-Key needs it.")]);
   });
 
   test.each([

@@ -74,7 +74,8 @@ export function collectFindings(): { readonly findings: Finding[]; readonly repo
 /** Findings as the problem and advice of an error. With several findings, each fix follows its message. */
 export function partsOfFindings(findings: readonly Pick<Finding, "message" | "fix">[]): ErrorParts {
   const [first] = findings;
-  if (findings.length === 1 && first !== undefined) return { problem: first.message, advice: first.fix };
+  if (first !== undefined && findings.every(({ fix }) => fix === first.fix))
+    return { problem: findings.map(({ message }) => message).join(" "), advice: first.fix };
   return { problem: findings.map(({ message, fix }) => `${message} ${fix}`).join(" "), advice: "" };
 }
 

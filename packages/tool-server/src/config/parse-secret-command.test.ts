@@ -98,5 +98,5 @@ test("[TS-D-SECRET-7] replaces variables and the plugin root in the arguments of
   ]);
   expect(secrets.redact("token-of-the-manager")).toBe("[redacted]");
   const unset = substituteEntry(entry, { variables: {}, pluginRoot: "/plugin", secrets });
-  expect(unset.findings[0]?.message).toBe('VAULT is not set, but command[2] of env.TOKEN of server "notes" needs it.');
+  expect(unset.findings[0]?.message).toBe("VAULT is not set, but command[2] of env.TOKEN needs it.");
 });

@@ -210,13 +210,13 @@ describe("unusable values", () => {
     expect(findings).toMatchObject([
       {
         code: "variable-unset",
-        message: 'API_TOKEN is not set, but headers.Authorization of server "s" needs it.',
+        message: "API_TOKEN is not set, but headers.Authorization needs it.",
       },
     ]);
     expect(() => resolveEntry(entryOf(withEntry(bearer)), context())).toThrow(
       expect.objectContaining({
         code: "VARIABLE_UNUSABLE",
-        message: expect.stringContaining("Export API_TOKEN before wirescope starts"),
+        message: expect.stringContaining("Export it, or pass a file with --env-file."),
       }),
     );
   });
@@ -258,7 +258,7 @@ describe("unusable values", () => {
       `input-value input:region: The value of input:region is not one of its choices. Use one of "eu", "us". ${how}`,
     ]);
     expect(problemsOf({})).toEqual([
-      `variable-unset input:region: input:region is not set, but headers.X-Region of server "s" needs it. ${how}`,
+      `variable-unset input:region: input:region is not set, but headers.X-Region needs it. ${how}`,
     ]);
   });
 
@@ -344,7 +344,7 @@ describe("unusable values", () => {
           code: "header-value",
           severity: "error",
           message: 'headers.X-Tenant-ID of server "s" cannot be sent, because its value is empty.',
-          fix: expect.stringMatching(/^Export A before .*Or write another default\.$/),
+          fix: expect.stringMatching(/^Set A, or write another default\.$/),
         },
       ]);
       expect(findingsOf("${A:-}", { A: "acme" })).toEqual([]);
@@ -352,7 +352,7 @@ describe("unusable values", () => {
     });
 
     test("reports an empty variable as an error, and as a warning if the rest can be sent", () => {
-      const empty = { code: "variable-empty", message: 'A is empty, but headers.X-Tenant-ID of server "s" needs it.' };
+      const empty = { code: "variable-empty", message: "A is empty, but headers.X-Tenant-ID needs it." };
       expect(findingsOf("${A}", { A: "" })).toMatchObject([{ ...empty, severity: "error" }]);
       expect(findingsOf("a ${A}", { A: "" })).toMatchObject([{ ...empty, severity: "error" }]);
       expect(findingsOf("a${A}", { A: "" })).toMatchObject([{ ...empty, severity: "warning" }]);
@@ -676,7 +676,7 @@ describe("the origin of a url", () => {
 
   test("the origin of a url has a problem if a variable of it cannot be used", () => {
     expect(originOf(networkEntry({ url: "https://${H}/" }))).toEqual({
-      problem: expect.stringMatching(/^H is not set, .* Export H before wirescope starts/),
+      problem: expect.stringMatching(/^H is not set, but url needs it\. Export it/),
     });
     expect(originOf(networkEntry({ url: "https://${H}/" }), { H: "a/b" })).toEqual({
       problem: expect.stringContaining("not valid in the host of the url"),

@@ -212,7 +212,7 @@ function renderHeader(field: TemplateField, context: SubstitutionContext, report
 function howToCorrect({ template }: TemplateField, variables: Variables): string {
   const all = variablesOf(template);
   const missing = all.find(({ name, fallback }) => fallback !== undefined && !variableValue(name, variables));
-  if (missing !== undefined) return `${howToSet(missing.name)} Or write another default.`;
+  if (missing !== undefined) return `Set ${missing.name}, or write another default.`;
   return `Set ${[...new Set(all.map(({ name }) => name))].join(" and ")} to a value that can be sent.`;
 }
 
@@ -356,10 +356,9 @@ function lookUp(
   if (name === notSecretVariable && fallback !== undefined) return fallback;
   const isSecret = isSecretPosition(field, name);
   const value = referenceValue(variable, variables);
-  const fieldName = describeField(field);
   if (value === undefined) {
-    const message = `${name} is not set, but ${fieldName} needs it.`;
-    const fix = name.startsWith(inputPrefix) ? howToEnter(name) : howToSet(name);
+    const message = `${name} is not set, but ${field.field} needs it.`;
+    const fix = name.startsWith(inputPrefix) ? howToEnter(name) : howToSet;
     report("variable-unset", "error", { ...field, variable: name }, message, fix);
     return undefined;
   }
@@ -372,9 +371,9 @@ function lookUp(
   }
   if (value === "" && fallback === undefined) {
     const isError = isSecret || field.field === "url";
-    const message = `${name} is empty, but ${fieldName} needs it.`;
+    const message = `${name} is empty, but ${field.field} needs it.`;
     const severity = isError ? "error" : "warning";
-    report("variable-empty", severity, { ...field, variable: name }, message, howToSet(name));
+    report("variable-empty", severity, { ...field, variable: name }, message, howToSet);
   }
   checkValue(field, variable, value, report);
   return value;

@@ -6,10 +6,8 @@ export function describeField({ field, server = "" }: TemplateField): string {
   return `${field} of server ${JSON.stringify(server)}`;
 }
 
-/** Advice for commands and for a running gateway: exporting a variable does not change a process that already runs. */
-export function howToSet(name: string): string {
-  return `Export ${name} before wirescope starts, or set it in a file that you pass with --env-file; a running gateway reloads that file when it changes.`;
-}
+/** Advice for commands. A running gateway has its own, because exporting a variable does not change it. */
+export const howToSet = "Export it, or pass a file with --env-file.";
 
 /** Advice for a value that a user enters. */
 export function howToEnter(name: string): string {
