@@ -24,9 +24,7 @@ export function startEventLog({ events, redact, logsArguments }: ObserverContext
           client: account.label,
           session: session?.shortId,
           outcome: kind,
-          reason:
-            error &&
-            loggedReason(error.message, params.arguments, maxLength, (text) => redact(text, route?.server, "own")),
+          reason: error && loggedReason(error.message, params, maxLength, (text) => redact(text, route?.server, "own")),
           durationMs,
           ...(logsArguments ? { arguments: params.arguments } : {}),
         });

@@ -126,8 +126,7 @@ export function createCallLog(options: CallLogOptions): CallLog {
       const durationUs = Math.round(durationMs * 1000);
       record.phases.finish(durationUs, kind === "error" || kind === "cancelled", idsOf);
       const reason =
-        error &&
-        loggedReason(error.message, call.params.arguments, maxTextLength, (text) => redact(text, server, "own"));
+        error && loggedReason(error.message, call.params, maxTextLength, (text) => redact(text, server, "own"));
       record.end(call, kind, durationUs, reason, server);
       if (record.body !== undefined) capture.response(record, call);
       keep(record);
