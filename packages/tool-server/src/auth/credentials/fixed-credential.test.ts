@@ -134,6 +134,8 @@ test.each([
   ["SITE", "https://api.example.com/", [], false],
   ["SITE", "https://hooks.example.com/T012/B345/x9Kq", [], true],
   ["SITE", "notes", [], false],
+  ["SITE", "Note", [], false],
+  ["SITE", "notes-2", [], true],
   ["DATABASE_URL", "postgres://host/db", [], false],
   ["DATABASE_URL", "postgres://me:correct-horse@host/db", [], true],
 ])(

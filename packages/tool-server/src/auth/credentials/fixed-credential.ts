@@ -104,7 +104,8 @@ function isSecretValue({ name, value, variables = [] }: VariableSource, server: 
   const given = variables.filter((variable) => variable !== notSecretVariable);
   if (given.some(isSecretName)) return true;
   const isMarked = variables.length > given.length && given.length === 0;
-  return !isMarked && !(isSecretName(name) ? isPlainAddress(value) : value === server || isSetting(value));
+  const isInName = server.toLowerCase().includes(value.toLowerCase());
+  return !isMarked && !(isSecretName(name) ? isPlainAddress(value) : isInName || isSetting(value));
 }
 
 /** A credential that never changes, and so has nothing to retry with. */
