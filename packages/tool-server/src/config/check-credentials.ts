@@ -181,7 +181,7 @@ export function createCredentialSearch(known: readonly KnownCredential[]): Crede
         continue;
       }
       // The shape of a key may have a "=" in it, so the name of a variable would be a part of it.
-      const shown = line.replace(/(?<=(?:^|[\s"'`(])[A-Za-z_]\w{0,127}=)(?=[\w+-])/g, " ");
+      const shown = line.replace(/(?<=(?:^|[\s"'`(|>=])[A-Za-z_]\w{0,127}=)(?=[\w+-])/g, " ");
       const shape = findSecretShapes(shown).find((each) =>
         isCredential(each, shown, lines.slice(index + 1, index + 3)),
       );
