@@ -46,7 +46,7 @@ async function startNginx({ gateway }: SignInWorld, directives: string): Promise
 }
 
 describe.skipIf(!hasNginx).each([
-  ["with its defaults", ""],
+  ["with the defaults before 1.29.7", "proxy_http_version 1.0;"],
   ["that adds X-Forwarded-For", "proxy_http_version 1.1; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;"],
   ["that adds Forwarded", "proxy_http_version 1.1; proxy_set_header Forwarded for=$remote_addr;"],
   ["that adds Via", "proxy_http_version 1.1; proxy_set_header Via '1.1 nginx';"],

@@ -75,6 +75,9 @@ test.each([
 test.each([
   ["Forwarded", { forwarded: "for=192.0.2.1" }, "1.1", true],
   ["X-Forwarded-For", { "x-forwarded-for": "192.0.2.1" }, "1.1", true],
+  ["X-Forwarded-Host", { "x-forwarded-host": "gateway.example" }, "1.1", true],
+  ["X-Forwarded-Proto", { "x-forwarded-proto": "https" }, "1.1", true],
+  ["X-Real-IP", { "x-real-ip": "192.0.2.1" }, "1.1", true],
   ["Via", { via: "1.1 proxy" }, "2.0", true],
   ["HTTP/1.0", {}, "1.0", true],
   ["HTTP/1.1", {}, "1.1", false],

@@ -59,14 +59,11 @@ export function createRequesters({
   };
 }
 
-/** By the headers of proxies. nginx adds none by default, but then it sends HTTP/1.0, which no MCP client does. */
+const proxyHeaders = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
+
+/** By the headers of proxies. Before 1.29.7, nginx added none by default, but sent HTTP/1.0, which no MCP client does. */
 function wasForwarded({ headers, httpVersion }: EndpointRequest): boolean {
-  return (
-    headers.forwarded !== undefined ||
-    headers["x-forwarded-for"] !== undefined ||
-    headers.via !== undefined ||
-    httpVersion === "1.0"
-  );
+  return httpVersion === "1.0" || proxyHeaders.some((name) => headers[name] !== undefined);
 }
 
 function addressOf(request: EndpointRequest): string {
