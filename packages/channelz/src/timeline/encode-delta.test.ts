@@ -2,7 +2,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { SocketSchema } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { ChannelSchema, SocketSchema } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import { DeltaSchema, SnapshotSchema } from "../gen/wirescope/v1/timeline_pb.js";
 import { arbitrarySnapshot, arbitrarySuccession } from "./arbitrary-snapshot.test.helper.js";
 import { diffSnapshots } from "./delta.js";
@@ -32,6 +32,25 @@ describe("snapshots and deltas as messages", () => {
       }),
       { numRuns: 100 },
     );
+  });
+
+  test("[CZ-D-HISTORY-1] keeps equal events of a trace apart", () => {
+    const trace = { events: [{ description: "again" }, { description: "again" }] };
+    const at = (timeMs: number, name: string) =>
+      createSnapshot({
+        timeMs,
+        origins: [{ name: "", target: "" }],
+        objects: [
+          createObject({
+            origin: "",
+            kind: "channel",
+            message: create(ChannelSchema, { ref: { channelId: 1n, name }, data: { trace } }),
+          }),
+        ],
+      });
+    const [a, b] = [at(1000, "a"), at(2000, "b")];
+    const bytes = toBinary(DeltaSchema, encodeDelta(a, diffSnapshots(a, b)));
+    expect(applyEncodedDelta(a, fromBinary(DeltaSchema, bytes))).toEqual(b);
   });
 
   test("encodes counters and times of calls that ended with three bytes for each object, before compression", () => {
