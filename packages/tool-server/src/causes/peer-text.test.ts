@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Statement, states, variableNamesIn } from "./peer-text.js";
+import { keyHeaderIn, type Statement, states, variableNamesIn } from "./peer-text.js";
 
 test.each<readonly [string, Statement]>([
   ["Ask an administrator to allow this app.", "approval-needed"],
@@ -33,4 +33,21 @@ test("searches only the first 65,536 characters of what a peer sends", () => {
 test("finds the names of variables, but no error codes", () => {
   const names = variableNamesIn("ERR_MODULE_NOT_FOUND: set API_TOKEN and E_NO_KEY or DB2_URL");
   expect(names).toEqual(["API_TOKEN", "DB2_URL"]);
+});
+
+test.each([
+  ["Missing X-API-Key header", "X-API-Key"],
+  ['ApiKey realm="k", header="Api-Key"', "Api-Key"],
+  ["x-request-id 7: send your key as x-notes-token.", "x-notes-token"],
+  ["the 'ocp-apim-subscription-key' header is required", "ocp-apim-subscription-key"],
+  ["Your api-key is invalid", undefined],
+  ["Set the Authorization header or X-API-Key", undefined],
+  ["A Bearer token or an X-API-Key is required", undefined],
+  ["X-CSRF-Token header missing", undefined],
+  ["The Mcp-Session-Id header is missing", undefined],
+  ["The Idempotency-Key header is missing", undefined],
+  ["X-Request-Id: 7", undefined],
+  [`${"a-".repeat(40_000)} header`, undefined],
+])("finds in %j the header of a key: %s", (text, header) => {
+  expect(keyHeaderIn(text)).toBe(header);
 });

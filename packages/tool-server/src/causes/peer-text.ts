@@ -70,6 +70,21 @@ export function states(text: string, statement: Statement): boolean {
   return patterns[statement].test(text.slice(0, maxSearched));
 }
 
+/**
+ * The header that a challenge or a sentence names for a key, such as X-API-Key; undefined if it also names Authorization. No scheme
+ * and no status code has a field for it.
+ */
+export function keyHeaderIn(text: string): string | undefined {
+  const searched = text.slice(0, maxSearched);
+  if (/\bauthorization["'`]?(?::| header)|\bbearer\b/i.test(searched)) return undefined;
+  const names = searched.match(
+    /\bX(?:-[a-z0-9]{1,32}){1,5}\b|\b[a-z0-9]{1,32}(?:-[a-z0-9]{1,32}){1,5}(?=["'`]? header\b)|(?<=\bheader[:=]? ?["'`]?)[a-z0-9]{1,32}(?:-[a-z0-9]{1,32}){1,5}/gi,
+  );
+  return names?.find(
+    (name) => /\b(?:(?:api)?key|token|secret|auth)\b/i.test(name) && !/[cx]srf|idempotency/i.test(name),
+  );
+}
+
 /** The names that are written like environment variables, but not codes such as ERR_MODULE_NOT_FOUND. */
 export function variableNamesIn(text: string): string[] {
   const names = text.slice(0, maxSearched).match(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/g) ?? [];

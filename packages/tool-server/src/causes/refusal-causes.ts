@@ -8,6 +8,7 @@ import {
   describeRefusal,
   type HeaderDefect,
   type HeaderEvidence,
+  namedKeyHeader,
   type RefusalEvidence,
   statedReason,
 } from "./refusal-evidence.js";
@@ -32,12 +33,15 @@ export function refusalCauses(refusal: RefusalEvidence, target: FixTarget): Caus
 /** Causes in a credential of the entry, or in its absence. */
 function entryCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   const { status, headers } = refusal;
+  const named = namedKeyHeader(refusal);
   // A header of another name may be that of an API key, unless the server asks for a certain one.
-  const mayHaveKey = headersWithVariables(refusal).length > 0 && knownSchemes(refusal).length === 0;
-  const isMissing = status === 401 && !hasCredential(refusal) && !mayHaveKey;
+  const mayBeKey = (header: HeaderEvidence): boolean =>
+    named === undefined ? knownSchemes(refusal).length === 0 : isSameHeader(header.name, named);
+  const mayHaveKey = hasCredential(refusal) || headersWithVariables(refusal).some(mayBeKey);
+  const isMissing = (status === 401 || named !== undefined) && !mayHaveKey;
   return [
     ...headers.flatMap((header) => headerCauses(refusal, target, header)),
-    ...(status === 401 ? wrongHeader(refusal, target) : []),
+    ...wrongHeader(refusal, target),
     ...challengedScope(refusal),
     ...(status === 401 ? originCauses(refusal) : []),
     isMissing ? nothingSent(refusal, target) : general(refusal),
@@ -113,24 +117,31 @@ function spellingCause(refusal: RefusalEvidence, target: FixTarget, header: Head
 }
 
 /**
- * A credential in another header than the one that the challenge asks for. A challenge always asks for Authorization; one with
- * an unknown scheme may mean a custom header.
+ * A credential in another header than the one that the server names, or that the challenge asks for. A challenge of a known scheme
+ * asks for Authorization; one with an unknown scheme may mean a custom header.
  */
 function wrongHeader(refusal: RefusalEvidence, target: FixTarget): Cause[] {
-  const { headers, challenge } = refusal;
+  const { status, headers, challenge } = refusal;
+  const header = headers.find(({ isCredential }) => isCredential);
+  if (header === undefined) return [];
+  const { name } = header;
+  const named = namedKeyHeader(refusal);
+  const wrong = (asked: string, needed: string, value: string, weight: number): Cause[] => {
+    if (headers.some((each) => isSameHeader(each.name, needed))) return [];
+    const problem = `The server asks for ${asked}, but the token is in ${name}${sourceText(header)}.`;
+    const how = value === "" ? needed : `${needed}, as "${value}" and the token,`;
+    const advice = `Send the token in ${how} instead of in ${name}.`;
+    const fix = fixHeader(refusal, target, header, advice, `"${needed}": "${value}${variableOf(header)}"`);
+    return [{ code: "wrong-header", weight, problem, evidence: describeRefusal(refusal), fix }];
+  };
+  if (named !== undefined) return wrong(named, named, "", 0.94);
   const requested = knownSchemes(refusal);
   const isCustom = challenge?.schemes.some((scheme) => schemeName(scheme) === undefined) ?? false;
-  const header = headers.find(({ isCredential }) => isCredential);
-  const hasAuthorization = headers.some(({ name }) => /^authorization$/i.test(name));
-  if (requested.length === 0 || isCustom || hasAuthorization || header === undefined) return [];
-  const { name } = header;
-  const problem = `The server asks for Authorization: ${requested.join(" or ")}, but the token is in ${name}${sourceText(header)}.`;
+  if (status !== 401 || requested.length === 0 || isCustom) return [];
   const scheme = requested.includes("Bearer") ? "Bearer" : (requested[0] ?? "");
-  const advice = `Send the token in Authorization, as "${scheme} " and the token, instead of in ${name}.`;
-  const fix = fixHeader(refusal, target, header, advice, `"Authorization": "${scheme} ${variableOf(header)}"`);
   // Servers with API keys name that header in their documentation, and often send the challenge of their framework.
   const weight = /api[-_]?key/i.test(name) ? 0.15 : 0.94;
-  return [{ code: "wrong-header", weight, problem, evidence: describeRefusal(refusal), fix }];
+  return wrong(`Authorization: ${requested.join(" or ")}`, "Authorization", `${scheme} `, weight);
 }
 
 /** A permission that the server says is missing. */
@@ -192,6 +203,10 @@ function permissionMissing(refusal: RefusalEvidence, advice: string): Cause {
   return { code: "permission-missing", weight: 0.5, problem, evidence: describeRefusal(refusal), fix: { advice } };
 }
 
+function isSameHeader(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
 function hasCredential({ headers }: RefusalEvidence): boolean {
   return headers.some(({ isCredential }) => isCredential);
 }
@@ -202,7 +217,8 @@ function mayHaveCredential(refusal: RefusalEvidence): boolean {
 }
 
 function nothingSent(refusal: RefusalEvidence, target: FixTarget): Cause {
-  const requested = knownSchemes(refusal);
+  const named = namedKeyHeader(refusal);
+  const requested = named === undefined ? knownSchemes(refusal) : [named];
   const schemes = requested.length === 0 ? "" : ` It asks for ${requested.join(" or ")}.`;
   const oauth =
     refusal.oauth === "unsupported"
@@ -211,8 +227,9 @@ function nothingSent(refusal: RefusalEvidence, target: FixTarget): Cause {
   const isBasic = requested.length > 0 && requested.every((scheme) => scheme === "Basic");
   const problem = `The server requires a credential, but the request had none.${schemes}${oauth}`;
   const advice = "Add a credential to headers or headersHelper of the entry, and set its variable.";
-  const write = `"headers": {"Authorization": "${isBasic ? "Basic ${BASIC_CREDENTIALS}" : "Bearer ${API_TOKEN}"}"}`;
-  const fix = fixField(target, "entry", advice, write);
+  const authorization = isBasic ? "Basic ${BASIC_CREDENTIALS}" : "Bearer ${API_TOKEN}";
+  const value = named === undefined ? `"Authorization": "${authorization}"` : `"${named}": "\${API_KEY}"`;
+  const fix = fixField(target, "entry", advice, `"headers": {${value}}`);
   return { code: "credential-missing", weight: 0.95, problem, evidence: describeRefusal(refusal), fix };
 }
 

@@ -1,3 +1,5 @@
+import { keyHeaderIn } from "./peer-text.js";
+
 /**
  * What is known about a 401 or 403. Contains no secret: everything was redacted when it was collected. An error has the first
  * part; `why` adds the rest from its walk.
@@ -62,6 +64,8 @@ export interface ChallengeEvidence {
   readonly description: string | undefined;
   readonly scopes: readonly string[];
   readonly resourceMetadata: readonly string[];
+  /** The header that it names for a key. */
+  readonly keyHeader?: string | undefined;
 }
 
 /** The claims of a JSON Web Token that matter here. Its signature is not verified. */
@@ -124,6 +128,11 @@ export function describeChallenge({ challenge }: RefusalEvidence): string[] {
 export function statedReason({ response, challenge }: RefusalEvidence): string {
   const { error, description } = challenge ?? {};
   return [error, description, response?.title, response?.excerpt].filter(Boolean).join(" ");
+}
+
+/** The header that the server names for a key, in its challenge or in the body of the response. */
+export function namedKeyHeader(refusal: RefusalEvidence): string | undefined {
+  return refusal.challenge?.keyHeader ?? keyHeaderIn(statedReason(refusal));
 }
 
 /** Whether the challenge asks for a token that OAuth issues. */

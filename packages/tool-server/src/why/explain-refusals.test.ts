@@ -101,6 +101,27 @@ describe("401", () => {
     expect(firstOf(explained)).toMatchObject({ fix: { command: "export API_KEY=…" } });
   });
 
+  test.each<Refusing>([
+    { challenge: 'ApiKey realm="notes", header="X-API-Key"' },
+    { challenge: "Bearer", body: '{"error": "Missing X-API-Key header"}' },
+    { status: 403, body: '{"message": "Send your key in the x-api-key header."}' },
+  ])("[TS-ERR-2] [TS-ERR-3] advises to send the header that the server names for a key: %j", async (refusing) => {
+    const none = firstOf(await explainRefusal(refusing, {}, { "X-Region": "eu" }));
+    expect(none).toMatchObject({
+      code: "credential-missing",
+      fix: { write: expect.stringMatching(/^"headers": \{"X-API-Key": "\$\{API_KEY\}"\}$/i) },
+    });
+    const other = firstOf(await explainRefusal(refusing, plain));
+    expect(other).toMatchObject({
+      code: "wrong-header",
+      problem: expect.stringMatching(/^The server asks for X-API-Key, but the token is in Authorization/i),
+      fix: { position: { line: 7 }, write: expect.stringMatching(/^"X-API-Key": "\$\{API_TOKEN\}"$/i) },
+    });
+    const same = await explainRefusal(refusing, { NOTES: "a-key-of-mine" }, { "X-API-Key": "${NOTES}" });
+    expect(codesOf(same)).not.toContain("wrong-header");
+    expect(codesOf(same)).not.toContain("credential-missing");
+  });
+
   test("[TS-ERR-2] [TS-D-WHY-2] [TS-D-WHY-3] reports the times of an expired token", async () => {
     const explained = await explainRefusal({}, { API_TOKEN: tokenOf({ iat: -3, exp: -2 }) });
     expect(firstOf(explained)).toMatchObject({ code: "token-expired", fix: setToken });

@@ -1,3 +1,4 @@
+import { keyHeaderIn } from "../../causes/peer-text.js";
 import {
   asksForToken,
   type HeaderDefect,
@@ -108,6 +109,7 @@ function collectChallenge(header: string | undefined, sanitize: (text: string, m
     description: parameter("error_description"),
     scopes: (parameter("scope") ?? "").split(" ").filter(Boolean),
     resourceMetadata: challenges.flatMap(({ resourceMetadata }) => resourceMetadata.map((url) => sanitize(url))),
+    keyHeader: keyHeaderIn(sanitize(header)),
   };
 }
 
