@@ -59,7 +59,7 @@ export const causeTable = {
   "scope-missing": "The token lacks a permission that the server requires.",
   "wrong-tenant": "The credential belongs to another tenant or workspace.",
   "approval-needed": "An administrator must approve it.",
-  "permission-missing": "The server accepts the credential, but it lacks the permission.",
+  "permission-missing": "The server does not allow the request.",
   "token-refused": "The server rejects the credential.",
   "oauth-offered": "The server supports OAuth.",
   "sign-in-needed": "Sign-in required.",

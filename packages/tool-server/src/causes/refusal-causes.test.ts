@@ -234,6 +234,8 @@ describe("a request without a credential", () => {
     expect(codes(bare([], { headers }))).not.toContain("credential-missing");
     expect(bare([], { headers })[0]?.fix.variable).toBe("NOTES");
     expect(codes(bare(["bearer"], { headers }))).toEqual(["token-refused", "credential-missing"]);
+    const fromHelper = [{ ...headers[0], from: "helper", variables: [] }] as HeaderEvidence[];
+    expect(codes(bare([], { headers: fromHelper, helper }))).not.toContain("credential-missing");
   });
 
   test("[TS-ERR-2] reports a missing credential even if the request has other headers", () => {

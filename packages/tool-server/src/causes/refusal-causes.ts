@@ -37,7 +37,7 @@ function entryCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   // A header of another name may be that of an API key, unless the server asks for a certain one.
   const mayBeKey = (header: HeaderEvidence): boolean =>
     named === undefined ? knownSchemes(refusal).length === 0 : isSameHeader(header.name, named);
-  const mayHaveKey = hasCredential(refusal) || headersWithVariables(refusal).some(mayBeKey);
+  const mayHaveKey = hasCredential(refusal) || possibleCredentials(refusal).some(mayBeKey);
   const isMissing = (status === 401 || named !== undefined) && !mayHaveKey;
   return [
     ...headers.flatMap((header) => headerCauses(refusal, target, header)),
@@ -213,7 +213,7 @@ function hasCredential({ headers }: RefusalEvidence): boolean {
 
 /** Whether the request had a credential, or a header whose value may be one. */
 function mayHaveCredential(refusal: RefusalEvidence): boolean {
-  return hasCredential(refusal) || headersWithVariables(refusal).length > 0;
+  return hasCredential(refusal) || possibleCredentials(refusal).length > 0;
 }
 
 function nothingSent(refusal: RefusalEvidence, target: FixTarget): Cause {
@@ -260,26 +260,31 @@ function signInCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
 function statedCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   const stated = statedReason(refusal);
   const evidence = describeRefusal(refusal);
-  const variable = credentialVariable(refusal);
-  const getNew = mayHaveCredential(refusal) ? "Get a new credential from the operator of the server." : addCredential;
-  const renew =
-    refusal.oauth === "supported"
-      ? fixByCommand(target, ["login"], hasCredential(refusal) ? "Sign in again." : "Sign in.")
-      : variable === undefined
-        ? { advice: getNew }
-        : fixVariable(variable, `Get a new credential and set ${variable}.`);
   const found = (statement: Statement, code: CauseCode, weight: number, problem: string, fix: Fix): Cause[] =>
     states(stated, statement) ? [{ code, weight, problem, evidence, fix }] : [];
+  const variable = credentialVariable(refusal);
+  const renew =
+    refusal.oauth === "supported"
+      ? fixByCommand(target, ["login"], "Sign in again.")
+      : variable === undefined
+        ? { advice: "Get a new credential from the operator of the server." }
+        : fixVariable(variable, `Get a new credential and set ${variable}.`);
+  // Without a credential, these are the server's usual words for a missing one.
+  const aboutCredential = !mayHaveCredential(refusal)
+    ? []
+    : [
+        ...found("token-expired", "token-expired", 0.9, "The server says that the token has expired.", renew),
+        ...found(
+          "audience-wrong",
+          "wrong-audience",
+          0.88,
+          "The server says that the token is for another audience.",
+          renew,
+        ),
+        ...found("scope-missing", "scope-missing", 0.85, "The server says that a permission is missing.", renew),
+      ];
   return [
-    ...found("token-expired", "token-expired", 0.9, "The server says that the token has expired.", renew),
-    ...found(
-      "audience-wrong",
-      "wrong-audience",
-      0.88,
-      "The server says that the token is for another audience.",
-      renew,
-    ),
-    ...found("scope-missing", "scope-missing", 0.85, "The server says that a permission is missing.", renew),
+    ...aboutCredential,
     ...found(
       "approval-needed",
       "approval-needed",
@@ -320,14 +325,19 @@ function variableOf({ variables }: HeaderEvidence): string {
 }
 
 /**
- * The headers whose values contain variables of the user, except those that select a tenant. If none is known to be a credential,
- * each of them may be one.
+ * The headers whose values come from variables of the user or from the helper, except those that select a tenant. If none is known to
+ * be a credential, each of them may be one.
  */
-function headersWithVariables({ headers, tenants }: RefusalEvidence): HeaderEvidence[] {
+function possibleCredentials({ headers, tenants }: RefusalEvidence): HeaderEvidence[] {
   const credentials = headers.filter(({ isCredential }) => isCredential);
   return (credentials.length === 0 ? headers : credentials).filter(
-    ({ name, variables }) => variables.length > 0 && !tenants.some(({ header }) => header === name),
+    ({ name, variables, from }) =>
+      (variables.length > 0 || from === "helper") && !tenants.some(({ header }) => header === name),
   );
+}
+
+function headersWithVariables(refusal: RefusalEvidence): HeaderEvidence[] {
+  return possibleCredentials(refusal).filter(({ variables }) => variables.length > 0);
 }
 
 function credentialVariable(refusal: RefusalEvidence): string | undefined {

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocketServer } from "ws";
 import { createMemoryVault } from "../auth/vault/memory-vault.js";
+import { causeTable } from "../causes/cause-table.js";
 import { parseConfiguration } from "../config/parse-configuration.js";
 import { createToolServers } from "../connection/servers/tool-servers.js";
 import type { McpHandler } from "../connection/transports/streamable-http.test.helper.js";
@@ -273,14 +274,16 @@ describe("403", () => {
     expect(codesOf(explained)).toEqual(["permission-missing", "approval-needed"]);
   });
 
-  test.each([undefined, "Bearer", 'Bearer error="insufficient_scope", scope="notes:write"'])(
+  test.each([undefined, "Bearer", 'Bearer error="insufficient_scope", scope="a"', 'Bearer error="expired"'])(
     "[TS-ERR-3] does not speak of a token after a 403 to a request without one, with the challenge %s",
     async (challenge) => {
       const explained = await explainRefusal({ ...forbidden, ...(challenge && { challenge }) }, {}, {});
       const problem = "The server does not allow the request, which had no credential.";
       expect(explained.causes.map((cause) => cause.problem)).toContain(problem);
       expect(firstOf(explained).fix.advice).toMatch(/^Add a credential/);
-      expect(JSON.stringify(explained.causes)).not.toMatch(/token/i);
+      const headlines = explained.causes.map(({ code }) => causeTable[code]);
+      expect(headlines).not.toContain("The server accepts the credential, but it lacks the permission.");
+      expect(JSON.stringify([explained.causes, headlines])).not.toMatch(/token/i);
     },
   );
 
