@@ -112,7 +112,8 @@ function headerCauses(refusal: RefusalEvidence, target: FixTarget, header: Heade
 function spellingCause(refusal: RefusalEvidence, target: FixTarget, header: HeaderEvidence): Cause {
   const { name, scheme } = header;
   const problem = `${name}${sourceText(header)} does not write its scheme as "${scheme}". Some servers accept no other spelling.`;
-  const fix = fixHeader(refusal, target, header, `Write "${scheme}".`, `"${scheme} ${variableOf(header)}"`);
+  // No value to write: only the file shows what is around its variable.
+  const fix = fixHeader(refusal, target, { ...header, variables: [] }, `Change only the scheme, to "${scheme}".`);
   return { code: "credentials-malformed", weight: 0.7, problem, evidence: describeRefusal(refusal), fix };
 }
 
