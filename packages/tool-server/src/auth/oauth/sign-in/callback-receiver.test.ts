@@ -4,9 +4,13 @@ import { expect, onTestFinished, test } from "vitest";
 import { createOAuthWorld } from "../oauth-world.test.helper.js";
 import { type CallbackReceiver, openCallbackReceiver, type RedirectOptions } from "./callback-receiver.js";
 
-async function open(options: RedirectOptions = {}, server = "notes"): Promise<CallbackReceiver> {
+async function open(
+  options: RedirectOptions = {},
+  server = "notes",
+  notify?: (text: string) => void,
+): Promise<CallbackReceiver> {
   const world = await createOAuthWorld();
-  const receiver = await openCallbackReceiver({ ...world.session().context, server }, options);
+  const receiver = await openCallbackReceiver({ ...world.session().context, server }, options, notify);
   onTestFinished(() => receiver.close());
   return receiver;
 }
@@ -68,6 +72,24 @@ test("responses with another state, or none, are rejected and change nothing", a
   expect((await received).get("code")).toBe("good");
   await receiver.finish({});
   expect((await last).status).toBe(200);
+});
+
+test("the user is notified once of responses with another state, or none, but not of a repeated response", async () => {
+  const texts: string[] = [];
+  const receiver = await open({}, "notes", (text) => texts.push(text));
+  void receiver.receive("s1", never);
+  await fetch(`${receiver.redirectUri}?code=c`);
+  await fetch(`${receiver.redirectUri}?code=c&state=s2`);
+  expect(texts).toEqual([expect.stringMatching(/^Rejected a response/)]);
+
+  const repeated: string[] = [];
+  const other = await open({}, "notes", (text) => repeated.push(text));
+  const response = other.receive("s1", never);
+  const pages = [1, 2].map(() => fetch(`${other.redirectUri}?state=s1&code=c`));
+  await response;
+  expect((await Promise.race(pages)).status).toBe(400);
+  expect(repeated).toEqual([]);
+  await other.finish({});
 });
 
 test("no response is received before a caller waits", async () => {
