@@ -8,6 +8,7 @@ import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { waiting } from "../../../waiting.test.helper.js";
 import { createMemoryVault } from "../../vault/memory-vault.js";
 import type { VaultKey } from "../../vault/vault.js";
+import { defaultOAuthLimits } from "../oauth-context.js";
 import { createPerson, createTestHttpClient } from "../oauth-world.test.helper.js";
 import { createIdentitySession, type IdentitySession, type IdentitySessionOptions } from "./identity-session.js";
 
@@ -215,6 +216,27 @@ test.each([
   expect(await failureOf(session.identity())).toMatchObject({ code });
   provider.onRefresh = onRefresh;
   expect(await session.identity()).toMatchObject({ subject: "ada" });
+});
+
+test("waits for the lock of the identity token for longer than a renewal of another process takes", async () => {
+  const provider = await startProvider();
+  const vault = createMemoryVault();
+  const waits: (number | undefined)[] = [];
+  const session = provider.session({
+    vault: {
+      ...vault,
+      withLock(key, task, options) {
+        waits.push(options?.waitMs);
+        return vault.withLock(key, task, options);
+      },
+    },
+  });
+  await session.signIn(createPerson().person, never);
+  await session.identity();
+  await session.signOut();
+  const { requestMs, tokenMs } = defaultOAuthLimits;
+  expect(waits).toHaveLength(3);
+  for (const waitMs of waits) expect(waitMs).toBeGreaterThan(requestMs + tokenMs);
 });
 
 test("reads an expiry that is not a date as expired", async () => {

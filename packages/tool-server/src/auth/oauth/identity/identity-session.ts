@@ -123,6 +123,14 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
     return write(renewed);
   };
 
+  const renewLatest = async (): Promise<IdentityRecord> => {
+    const latest = await read();
+    if (latest === undefined) throw notSignedIn();
+    return isValid(latest.record) ? latest.record : renew(latest.record);
+  };
+  // A renewal takes up to 40 s: the metadata, and the token endpoint.
+  const wait = { waitMs: tokenLockWaitMs };
+
   return {
     async signIn(person, signal) {
       const clientId = options.clientId ?? (await read())?.record.clientId;
@@ -182,7 +190,7 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
         const record = recordFrom(tokens, { issuer, clientId, tokenEndpoint, refreshToken: tokens.refresh_token });
         if (record === undefined) throw new TypeError("The token response has no identity token.");
         // A renewal that runs must not overwrite this sign-in.
-        await vault.withLock(key, () => write(record));
+        await vault.withLock(key, () => write(record), wait);
         // Servers must not act for the user who was signed in before.
         await removeTokensOf(vault, profile, grant, record.subject);
         reportEvent(context, "sign-in-done", "Signed in to the identity provider.");
@@ -198,13 +206,7 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
     async identity() {
       const stored = await read();
       if (stored === undefined) throw notSignedIn();
-      const record = isValid(stored.record)
-        ? stored.record
-        : await vault.withLock(key, async () => {
-            const latest = await read();
-            if (latest === undefined) throw notSignedIn();
-            return isValid(latest.record) ? latest.record : renew(latest.record);
-          });
+      const record = isValid(stored.record) ? stored.record : await vault.withLock(key, renewLatest, wait);
       const { tokenEndpoint, clientId, idToken, subject } = record;
       return { provider: { tokenEndpoint, issuer, client: { clientId, clientSecret } }, idToken, subject };
     },
@@ -218,7 +220,7 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
         const stored = await read();
         return stored !== undefined && vault.deleteIf(key, stored.revision);
       };
-      const isDeleted = await vault.withLock(key, remove, { waitMs: tokenLockWaitMs });
+      const isDeleted = await vault.withLock(key, remove, wait);
       await removeTokensOf(vault, profile, grant);
       return isDeleted;
     },
