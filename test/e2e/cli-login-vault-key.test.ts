@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Run, TerminalUser } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
+import { runGateway } from "./running-command.test.helper.js";
 
 /** Neither a keychain nor a key: the variable is removed, and the kind requires a key. */
 const withoutKey = { WIRESCOPE_VAULT: "file", WIRESCOPE_VAULT_KEY: undefined };
@@ -80,16 +81,21 @@ describe.skipIf(mayHaveKeychain)("without a keychain and without a key", () => {
     },
   );
 
-  test("the advice of a call works when it is followed, and later advice no longer has the option", async () => {
-    const world = await createLoginWorld();
-    const call = ["call", "notes", "read", "--trust"];
-    expect(remediesIn(await world.run(call, { env }))).toEqual(["--create-vault-key"]);
-    const person = browsingPerson();
-    expect(await world.run([...login, "--create-vault-key"], { env, person })).toMatchObject({ code: 0 });
-    expect(await world.run(call, { env })).toMatchObject({ code: 0, stdout: "milk, eggs\n" });
-    await world.run(["logout", "notes", "--trust"], { env });
-    const run = await world.run(call, { env });
-    expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining("wirescope login notes") });
-    expect(remediesIn(run)).toEqual([]);
-  });
+  test.each([false, true])(
+    "the advice of a call works when it is followed, and later advice no longer has the option (with a gateway: %s)",
+    async (hasGateway) => {
+      const world = await createLoginWorld();
+      // It keeps its tokens in memory, so a sign-in of the gateway would not help the call.
+      if (hasGateway) await runGateway(["--trust", ...world.shared], { env: { ...world.env, ...env } });
+      const call = ["call", "notes", "read", "--trust"];
+      expect(remediesIn(await world.run(call, { env }))).toEqual(["--create-vault-key"]);
+      const person = browsingPerson();
+      expect(await world.run(["login", "notes", "--create-vault-key"], { env, person })).toMatchObject({ code: 0 });
+      expect(await world.run(call, { env })).toMatchObject({ code: 0, stdout: "milk, eggs\n" });
+      await world.run(["logout", "notes", "--trust"], { env });
+      const run = await world.run(call, { env });
+      expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining("wirescope login notes") });
+      expect(remediesIn(run)).toEqual([]);
+    },
+  );
 });

@@ -42,7 +42,7 @@ export async function openAdmin(
 export async function openGateway(
   values: OptionValues<typeof serverOptions>,
   io: Io,
-  options: Pick<OpenAdminOptions, "isChange" | "needsGateway">,
+  options: OpenAdminOptions,
 ): Promise<GatewayAdmin | undefined> {
   const running = await findRunningGateway(values, io, options);
   if (running === undefined) return undefined;
@@ -62,15 +62,19 @@ type Selection = Partial<OptionValues<typeof serverOptions>>;
 export async function findRunningGateway(
   values: Selection,
   io: Io,
-  { isChange, needsGateway = false }: Pick<OpenAdminOptions, "isChange" | "needsGateway">,
+  { isChange, needsGateway = false, keyCreation }: OpenAdminOptions,
 ): Promise<RunningGateway | undefined> {
   const find = (): Promise<RunningGateway | undefined> =>
     findGateway(io, { matches: (gateway) => matchesOptions(gateway, values, io, isChange) });
-  const running = values.endpoint
-    ? await requireGateway(io)
-    : await (needsGateway ? find() : find().catch((error) => continueWithout(error, io)));
+  // A key is for the vault of this user. A gateway generates none, and keeps the one that it has.
+  const createsKey = keyCreation === "always";
+  const findIfUsed = async (): Promise<RunningGateway | undefined> => {
+    if (createsKey) return undefined;
+    return needsGateway ? find() : find().catch((error) => continueWithout(error, io));
+  };
+  const running = await (values.endpoint ? requireGateway(io) : findIfUsed());
   if (values.endpoint) {
-    const given = ownOptions(values)[0];
+    const given = createsKey ? "--create-vault-key" : ownOptions(values)[0];
     if (given !== undefined) {
       throw new UsageError(
         `--endpoint uses the gateway as it was started, so ${given} has no effect. Remove one of them.`,

@@ -44,6 +44,7 @@ export const loginCommand: Command = defineAdminCommand({
   notes: [
     "It lists the requested scopes, opens the browser and waits for the redirect to this machine.",
     "If a gateway is running with the same configuration, the gateway is signed in and offers the tools at once.",
+    "With --create-vault-key, the tokens are stored for this user; restart a gateway that keeps tokens in memory.",
     "Over SSH, paste the address of the page that the browser shows last, or use --device.",
     "To use a pre-registered client, or fixed scopes, edit wirescope/oauth.json in your configuration folder.",
     "A server uses the sign-in of --idp if its settings in that file have the grant enterprise and this identityProvider.",
