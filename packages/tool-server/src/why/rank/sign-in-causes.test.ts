@@ -93,10 +93,12 @@ describe("the metadata of an authorization server", () => {
     }
   });
 
-  test("[TS-D-WHY-3] suggests signing in if the authorization server changed or cannot be reached", () => {
+  test("[TS-D-WHY-3] suggests signing in if the authorization server changed or cannot be reached, and a setting if its issuer differs", () => {
     const fixOf = (look: Partial<AuthorizationServerEvidence>) =>
       causesOf({ authorization: { ...authorization, ...look } })[0]?.fix;
     expect(fixOf({ outcome: "failed" })).toMatchObject({ command: login });
+    const mismatch = fixOf({ outcome: "invalid", publishedIssuer: "https://b.example" });
+    expect(mismatch?.advice).toContain("set it as issuer in the settings");
     const changed = fixOf({ changedFrom: "https://old.example" });
     expect(changed).toMatchObject({ advice: expect.stringContaining("If the change is intended"), command: login });
   });

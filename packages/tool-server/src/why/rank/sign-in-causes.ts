@@ -237,7 +237,9 @@ function authorizationCauses(seen: WalkEvidence, authorization: AuthorizationSer
   const unsafe = endpoints.filter(({ defect }) => defect !== undefined);
   if (publishedIssuer !== undefined && publishedIssuer !== expectedIssuer && outcome === "invalid") {
     const problem = `The metadata of ${expectedIssuer} names the issuer ${publishedIssuer}. The two must be identical.`;
-    causes.push(found("issuer-mismatch", problem));
+    const advice =
+      "Report it to the operator of the server. If you know which one is right, set it as issuer in the settings of this server in oauth.json.";
+    causes.push(found("issuer-mismatch", problem, { advice }));
   } else if (unsafe.length > 0) {
     const list = unsafe.map(({ name, url, defect }) => `${name} (${url}): ${defect}`).join("; ");
     causes.push(found("endpoint-unsafe", `An endpoint of the authorization server is not safe to use: ${list}.`));
