@@ -78,6 +78,12 @@ describe("the form of a header", () => {
     expect(unknown?.fix.position).toEqual(entry);
   });
 
+  test("blames the spelling of the scheme for a 401, and not for a 403, which only a known user gets", () => {
+    const found = (status: number) => find(withHeader({ defect: "scheme-case" }, { status }), "credentials-malformed");
+    expect(found(401)?.weight).toBe(0.7);
+    expect(found(403)).toBeUndefined();
+  });
+
   test("[TS-D-WHY-3] gives no position in an error, which does not know the file", () => {
     const [cause] = explainRefusal(
       refusalEvidence({ headers: [headerEvidence({ variables: [], defect: "quoted" })] }),
@@ -296,6 +302,11 @@ describe("a sign-in with OAuth", () => {
         problem: "The token lacks the permission write, admin, which the server requires.",
         fix: { command: `${login} --scope read --scope write --scope admin` },
       });
+  });
+
+  test("puts no scope of a server into a command if a shell would interpret it", () => {
+    const scoped = { ...challenge, error: "insufficient_scope", scopes: ["write", "$(x)"] };
+    expect(causesOf({ ...signedIn, status: 403, challenge: scoped })[0]?.fix.command).toBe(`${login} --scope write`);
   });
 });
 

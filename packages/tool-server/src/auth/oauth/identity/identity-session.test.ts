@@ -218,6 +218,22 @@ test.each([
   expect(await session.identity()).toMatchObject({ subject: "ada" });
 });
 
+test("waits for an identity provider that renews a token after 29 seconds", async () => {
+  const provider = await startProvider();
+  const clock = createFakeClock(Date.now());
+  const session = provider.session({ clock });
+  await session.signIn(createPerson().person, never);
+  let respondNow: (() => void) | undefined;
+  provider.onRefresh = (respond) => {
+    respondNow = respond;
+  };
+  const identity = session.identity();
+  await vi.waitFor(() => expect(respondNow).toBeDefined(), waiting);
+  clock.advance(29_000);
+  respondNow?.();
+  expect((await identity).subject).toBe("ada");
+});
+
 test("waits for the lock of the identity token for longer than a renewal of another process takes", async () => {
   const provider = await startProvider();
   const vault = createMemoryVault();

@@ -2,16 +2,20 @@ import type { LoggedRequest } from "@wirescope/quirks";
 import { expect, test } from "vitest";
 import { ToolServerError } from "../../../errors.js";
 import { createFakeClock } from "../../../fake-clock.test.helper.js";
+import type { Vault } from "../../vault/vault.js";
 import { type IssuerResponse, startBareIssuer } from "../bare-issuer.test.helper.js";
 import { callTool, createOAuthWorld, currentToken, type OAuthWorld } from "../oauth-world.test.helper.js";
 
 /** A token endpoint that responds as the test says, with its metadata. */
 async function startTokenEndpoint(
   responses: (request: LoggedRequest) => IssuerResponse,
+  publishedIssuer = (issuer: string): string => issuer,
 ): Promise<{ readonly issuer: string; readonly requests: LoggedRequest[] }> {
   const requests: LoggedRequest[] = [];
   const issuer = await startBareIssuer((request, self) => {
-    if (request.path.startsWith("/.well-known/")) return [200, { issuer: self, token_endpoint: `${self}/token` }];
+    if (request.path.startsWith("/.well-known/")) {
+      return [200, { issuer: publishedIssuer(self), token_endpoint: `${self}/token` }];
+    }
     requests.push(request);
     return responses(request);
   });
@@ -60,8 +64,14 @@ test("a token is obtained with the grant of a machine without asking anyone, and
   const { issuer, requests } = await startTokenEndpoint(() => [200, { access_token: "w-1", token_type: "Bearer" }]);
   const world = await worldWith(issuer, new Set(["w-1"]));
   const client = { clientId: "robot", clientSecret: "a-secret" };
-  const machine = world.session({ client, grant: { kind: "client-credentials" } });
+  // The watch of a vault on a disk reports a change of this process only if it did not adopt it yet.
+  const vault: Vault = { ...world.vault, watch: () => () => {} };
+  const machine = world.session({ client, grant: { kind: "client-credentials" }, vault });
+  const changes: string[] = [];
+  machine.watch((change) => changes.push(change));
   await machine.obtainToken(world.person);
+  // Ends the delay of a connection that failed before.
+  expect(changes).toEqual(["signed-in"]);
   expect((await currentToken(machine))?.record.accessToken).toBe("w-1");
   expect(requests).toHaveLength(1);
   expect(world.signInRequests).toHaveLength(0);
@@ -138,8 +148,11 @@ test("a refused workload does not fall back to another grant", async () => {
   expect(world.signInRequests).toEqual([]);
 });
 
-test("an organization's identity provider grants access for a user who signed in with it", async () => {
-  const { issuer, requests } = await startTokenEndpoint(() => [200, { access_token: "e-1", token_type: "Bearer" }]);
+test("an organization's identity provider grants access for a user who signed in with it, to the issuer in the metadata", async () => {
+  const { issuer, requests } = await startTokenEndpoint(
+    () => [200, { access_token: "e-1", token_type: "Bearer" }],
+    (self) => `${self}/`,
+  );
   const provider = await startTokenEndpoint(() => [
     200,
     { access_token: "the-assertion", issued_token_type: "urn:ietf:params:oauth:token-type:id-jag", token_type: "N_A" },
@@ -162,7 +175,7 @@ test("an organization's identity provider grants access for a user who signed in
     requested_token_type: "urn:ietf:params:oauth:token-type:id-jag",
     subject_token: "identity-of-ada",
     subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
-    audience: issuer,
+    audience: `${issuer}/`,
     resource: world.tool.url,
     scope: "notes:read",
     client_id: "us-there",
