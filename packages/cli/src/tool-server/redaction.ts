@@ -23,11 +23,11 @@ function redactingOutput(output: Output, secrets: Pick<SecretRegistry, "redact">
 }
 
 /**
- * A connection that redacts secrets in the responses of the server, before they are truncated to the width of a terminal. A program that
+ * A connection that redacts what certainly is a secret in the responses of the server, before they are truncated to the width of a terminal. A program that
  * needs the exact response uses the library.
  */
 export function redactingConnection(connection: Connection): Connection {
-  const { redact } = connection;
+  const redact = (text: string): string => connection.redact(text, "result");
   const redacted = async <T>(result: Promise<T>): Promise<T> => redactValue(await result, redact) as T;
   const withRedactedProgress = (options: CallOptions = {}): CallOptions => {
     const { onProgress } = options;

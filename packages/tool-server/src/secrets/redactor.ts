@@ -2,17 +2,17 @@ import { createSecretIndex, foldCase, maxSecretLength, type SecretIndex, type Sp
 
 /**
  * Redacts a string. One of kind `own` is ours, and what it quotes is redacted already: in it, secrets of 4 to 7 letters stay, because they
- * may be words of the sentence or names.
+ * may be words of the sentence or names. In a `result` of a call, for the user who made it, values stay that only may be secrets.
  */
-export type Redact = (text: string, kind?: "own") => string;
+export type Redact = (text: string, kind?: "own" | "result") => string;
 
 /** Stores the values of secrets, and redacts them in text that leaves the process. */
 export interface SecretRegistry {
   /**
    * Registers a value as a secret. A value of fewer than 4 characters is ignored; one of 4 to 7 is replaced only as a whole
-   * word. Only the first 16,384 characters of a longer value are kept.
+   * word. Only the first 16,384 characters of a longer value are kept. `isCertain`: whether it certainly is a secret; default true.
    */
-  add(value: string): void;
+  add(value: string, isCertain?: boolean): void;
   /**
    * Registers values that are replaced regularly: only the last `keep` of them stay registered, default 16, so that a long-running process
    * does not accumulate them.
@@ -30,6 +30,11 @@ export interface SecretRegistry {
   readonly redact: Redact;
   /** The number of values registered here. */
   readonly size: number;
+}
+
+interface Indexes {
+  readonly certain: SecretIndex;
+  readonly possible: SecretIndex;
 }
 
 const replacement = "[redacted]";
@@ -50,18 +55,18 @@ export function redactStart(text: string, maxLength: number, redact: (text: stri
   return isWhole ? start : `${start.slice(0, maxLength)}…`;
 }
 
-function createRegistry(outer: readonly SecretIndex[]): SecretRegistry {
-  const index = createSecretIndex();
-  const indexes = [...outer, index];
-  const register = (value: string): void => {
+function createRegistry(outer: readonly Indexes[]): SecretRegistry {
+  const [index, possible] = [createSecretIndex(), createSecretIndex()];
+  const all = [...outer, { certain: index, possible }];
+  const register = (value: string, isCertain = true): void => {
     const secret = value.trim();
     // A part of the replacement itself cannot be replaced.
-    if (!replacement.includes(foldCase(secret))) index.add(secret);
+    if (!replacement.includes(foldCase(secret))) (isCertain ? index : possible).add(secret);
   };
 
   return {
     get size() {
-      return index.size;
+      return index.size + possible.size;
     },
     add: register,
     rotating(keep = 16) {
@@ -80,8 +85,9 @@ function createRegistry(outer: readonly SecretIndex[]): SecretRegistry {
         },
       };
     },
-    scope: () => createRegistry(indexes),
+    scope: () => createRegistry(all),
     redact(text, kind) {
+      const indexes = all.flatMap(({ certain, possible: also }) => (kind === "result" ? [certain] : [certain, also]));
       const used = indexes.filter(({ size }) => size > 0);
       if (used.length === 0) return text;
       const spans: Span[] = [];

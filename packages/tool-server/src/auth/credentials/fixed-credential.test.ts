@@ -147,6 +147,22 @@ test.each([
   },
 );
 
+test.each([
+  ["GREETING", "hello there", [], false],
+  ["DB_PASSWORD", "correct-horse", [], true],
+  ["LEVEL", "correct-horse", ["DB_PASSWORD"], true],
+  ["LEVEL", "ghp_0123456789abcdefghijABCDEFGHIJ", [], true],
+])(
+  "[TS-D-SEC-6] decides whether %s=%s, built from %j, is redacted in a result: %s",
+  (name, value, variables, isCertain) => {
+    const secrets = createSecretRegistry();
+    const scope = secrets.scope();
+    createEnvironmentCredential({ server, secrets: scope, env: [{ name, value, variables }] });
+    expect(scope.scope().redact(value, "result") !== value).toBe(isCertain);
+    expect(scope.redact(value)).toBe("[redacted]");
+  },
+);
+
 test("the summary of a credential names its headers and variables, or says that it has none", () => {
   const secrets = createSecretRegistry();
   const key = { name: "X-Key", value: "key-99887766" };

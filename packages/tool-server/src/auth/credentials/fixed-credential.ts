@@ -1,6 +1,6 @@
 import { notSecretVariable } from "../../config/template.js";
 import type { CredentialDescription } from "../../connection-info.js";
-import { isPlainAddress, isSecretName, isSetting } from "../../secrets/recognize-secrets.js";
+import { findSecretShapes, isPlainAddress, isSecretName, isSetting } from "../../secrets/recognize-secrets.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { type Credential, credentialClosed, giveUpUnchanged } from "./credential.js";
 import {
@@ -68,7 +68,7 @@ export interface EnvironmentCredentialOptions extends CredentialOwner {
 export function createEnvironmentCredential(options: EnvironmentCredentialOptions): Credential {
   const { server, secrets, env, commands = [], obtain } = options;
   const register = (variable: VariableSource): void => {
-    if (isSecretValue(variable, server)) secrets.add(variable.value);
+    if (isSecretValue(variable, server)) secrets.add(variable.value, isCertain(variable));
   };
   env.forEach(register);
   const environment = Object.freeze(Object.fromEntries(env.map(({ name, value }) => [name, value])));
@@ -106,6 +106,10 @@ function isSecretValue({ name, value, variables = [] }: VariableSource, server: 
   const isMarked = variables.length > given.length && given.length === 0;
   const isInName = server.toLowerCase().includes(value.toLowerCase());
   return !isMarked && !(isSecretName(name) ? isPlainAddress(value) : isInName || isSetting(value));
+}
+
+function isCertain({ name, value, variables = [] }: VariableSource): boolean {
+  return [name, ...variables].some(isSecretName) || findSecretShapes(value).length > 0;
 }
 
 /** A credential that never changes, and so has nothing to retry with. */
