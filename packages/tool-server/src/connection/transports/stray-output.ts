@@ -39,8 +39,11 @@ export function createStrayOutput(context: TransportContext, place: string, advi
     if (/^Content-Length: *\d+\s*$/i.test(text)) return "writes its messages with Content-Length headers";
     if (text.startsWith("{")) lines = [];
     if (lines.length < maxLines) lines.push(text);
-    const isMessage = text.startsWith("}") && parseMessages(lines.join("\n")) !== undefined;
-    return isMessage ? "writes a message over several lines" : undefined;
+    if (!text.startsWith("}")) return undefined;
+    const object = lines.join("\n");
+    // Each line is parsed only once.
+    lines = [];
+    return parseMessages(object) === undefined ? undefined : "writes a message over several lines";
   };
   const strayOutput: Mutable<StrayOutput> = {
     framing: undefined,
