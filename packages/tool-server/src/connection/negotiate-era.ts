@@ -1,4 +1,5 @@
 import { type Client, ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
+import { ToolServerError, type ToolServerErrorCode } from "../errors.js";
 import { rpcCodes } from "./rpc/json-rpc.js";
 import type { ToolTransport } from "./transports/transport.js";
 
@@ -56,7 +57,8 @@ export async function connectClient(
     const isRefused = ProtocolError.isInstance(error);
     const isProbeNeeded = isLegacy && era.failedAtProbe && isRefused && unknownHandshake.has(error.code);
     era.isLegacy = era.isFixed;
-    era.failedAtProbe = mayBeEra && !era.isModern && (transport.failure !== undefined || isTimeout(error));
+    const hasClosed = ToolServerError.is(transport.failure) && closed.has(transport.failure.code);
+    era.failedAtProbe = mayBeEra && !era.isModern && (hasClosed || isTimeout(error));
     era.isModern = isProbeNeeded;
     const wasSlow = mayBeEra && !era.isSlow && wasSilent && isRefused;
     if (wasSlow) era.isSlow = true;
@@ -64,6 +66,9 @@ export async function connectClient(
     throw error;
   }
 }
+
+/** How a transport fails if the server ends it. One that sent what is no message would do so again. */
+const closed: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCode>(["CHILD_EXITED", "CONNECTION_LOST"]);
 
 /** How a server refuses the handshake of the older era if it does not support that. */
 const unknownHandshake: ReadonlySet<number> = new Set([

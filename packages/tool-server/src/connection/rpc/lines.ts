@@ -12,14 +12,14 @@ const minBytes = 64 * 1024;
 const none: Buffer = Buffer.alloc(0);
 
 /**
- * Calls `onLine` for each line that is not blank, without its line feed. `onTooLong` is called for a line of more than `limitBytes`;
- * if it returns true, that line is skipped, else reading stops. `onSkipped` is called at the end of a skipped line, and with
+ * Calls `onLine` for each line that is not blank, without its line feed. `onTooLong` is called with the start of a line of more than
+ * `limitBytes`; if it returns true, that line is skipped, else reading stops. `onSkipped` is called at the end of a skipped line, and with
  * empty strings if the line is so long that it may never end.
  */
 export function createLineReader(
   limitBytes: number,
   onLine: (line: string) => void,
-  onTooLong: () => unknown,
+  onTooLong: (start: string) => unknown,
   onSkipped?: (line: Excerpt) => void,
 ): LineReader {
   // The beginning of a line whose end has not arrived. It grows by doubling, so that a line costs the same in however many
@@ -37,9 +37,9 @@ export function createLineReader(
       skipped.push(held.subarray(0, size));
       held = none;
       size = 0;
-      isOver = onTooLong() !== true;
-    }
-    skipped.push(chunk.subarray(start, end));
+      skipped.push(chunk.subarray(start, end));
+      isOver = onTooLong(skipped.excerpt.start) !== true;
+    } else skipped.push(chunk.subarray(start, end));
     if (!isOver && onSkipped !== undefined && skipped.isEndless) {
       isOver = true;
       onSkipped({ start: "", end: "" });

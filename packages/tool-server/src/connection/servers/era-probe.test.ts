@@ -80,3 +80,15 @@ test("a server that ends at the probe, and refuses the older handshake for a rea
   });
   expect(lines().filter((line) => line === "start")).toHaveLength(2);
 });
+
+test("[TS-D-CONN-7] a server that writes its messages in another way is started once for each attempt", async () => {
+  const folder = await createScriptFolder();
+  const log = join(folder.path, "log");
+  const command = await folder.node(`
+    require("node:fs").appendFileSync(${JSON.stringify(log)}, "start\\n");
+    process.stdin.resume().once("data", () => console.log("Content-Length: 2"));
+  `);
+  const { connection } = await openEagerConnection({ command });
+  expect(await failureOf(connection.connect())).toMatchObject({ code: "NOT_A_TOOL_SERVER" });
+  expect(readFileSync(log, "utf8")).toBe("start\n");
+});

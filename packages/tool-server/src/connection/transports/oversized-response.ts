@@ -11,6 +11,11 @@ const idFirst = new RegExp(
 const outcomeFirst = new RegExp(String.raw`^\s*\{\s*(?:${version}\s*,\s*)?"(?:result|error)"`);
 const idLast = new RegExp(String.raw`\}\s*,\s*(?:${version}\s*,\s*)?${id}\s*(?:,\s*${version}\s*)?\}\s*$`);
 
+/** Whether a message that starts like this may be the response to a request. */
+export function mayBeResponse(start: string): boolean {
+  return outcomeFirst.test(start) || idFirst.test(start);
+}
+
 /** The id of the request that a skipped message responds to: before the result, or after it, as the SDK writes it. */
 function responseIdIn({ start, end }: Excerpt): RequestId | undefined {
   const found = outcomeFirst.test(start) ? idLast.exec(end) : idFirst.exec(start);

@@ -38,6 +38,11 @@ describe("the output of a child", () => {
     expect(await wordsOf(join(folder, "ended"))).toEqual(["orderly"]);
   });
 
+  test("[TS-D-CONN-7] fails at the limit of a line that is no response, although the line does not end", async () => {
+    const { failure } = await startNode('process.stdout.write("x".repeat(200_000)); process.stdin.resume();', small);
+    expect(await failure()).toMatchObject({ code: "MESSAGE_TOO_LARGE" });
+  });
+
   test("reports other output between messages once, escaped, and tolerates it", async () => {
     const { transport, messages, published } = await startShell(
       `printf 'Listening \\033[1mnow\\n\\nSecond line\\n'; while read line; do echo "debug: got it"; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; done`,

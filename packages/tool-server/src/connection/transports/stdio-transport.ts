@@ -11,7 +11,7 @@ import type { Excerpt } from "../../skipped-bytes.js";
 import { createLineReader } from "../rpc/lines.js";
 import { fixResponse } from "../rpc/message.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
-import { failOversized } from "./oversized-response.js";
+import { failOversized, mayBeResponse } from "./oversized-response.js";
 import { createReplyQueue } from "./reply-queue.js";
 import { type ChildDefect, childExited, childNotRunnable, childUnusable } from "./stdio-failures.js";
 import { createLineWriter, type LineWriter } from "./stdio-writer.js";
@@ -180,7 +180,13 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   /** Reads the output of a child. Resolves when its exit was reported. */
   const follow = (running: RunningProcess): Promise<void> => {
     const { stdout } = running;
-    const lines = createLineReader(limits.messageBytes, onLine, () => true, onTooLong);
+    // Only a response is skipped to its end, because it fails alone: another line may never end.
+    const skip = (start: string): boolean => {
+      if (mayBeResponse(start)) return true;
+      onTooLong({ start, end: "" });
+      return false;
+    };
+    const lines = createLineReader(limits.messageBytes, onLine, skip, onTooLong);
     // Read to the end unless the transport fails: a child that cannot write may not exit.
     stdout.on("data", (chunk: Buffer) => {
       if (life.isOver) return;
