@@ -177,22 +177,23 @@ function withoutInvalid(
   omitted: Map<string, string>,
 ): RpcObject {
   const copy: Record<string, unknown> = { ...item };
-  for (const issue of issues) {
-    const [first, second] = issue.path;
+  for (const { path, text } of issues) {
+    const [first, second] = path;
     if (typeof first !== "string") continue;
-    const value = copy[first];
     const isRequired = required.includes(first);
-    let part = first;
-    if (!isRequired && Array.isArray(value) && typeof second === "number") {
-      part = `${first}[${second}]`;
-      copy[first] = value.with(second, undefined);
-    } else if (!isRequired) delete copy[first];
-    else if (isObject(value) && typeof second === "string") {
-      part = `${first}.${second}`;
-      const { [second]: _, ...rest } = value;
+    const isInList = !isRequired && Array.isArray(copy[first]) && typeof second === "number";
+    const isInObject = isRequired && isObject(copy[first]) && typeof second === "string";
+    const part = isInList ? `${first}[${second}]` : isInObject ? `${first}.${second}` : first;
+    // There may be many issues, so each part is copied only once.
+    if (omitted.has(part)) continue;
+    omitted.set(part, text);
+    if (isInList) {
+      if (copy[first] === item[first]) copy[first] = [...(item[first] as unknown[])];
+      (copy[first] as unknown[])[second] = undefined;
+    } else if (isInObject) {
+      const { [second]: _, ...rest } = copy[first] as RpcObject;
       copy[first] = rest;
-    }
-    if (!omitted.has(part)) omitted.set(part, issue.text);
+    } else if (!isRequired) delete copy[first];
   }
   for (const [field, value] of Object.entries(copy)) {
     if (Array.isArray(value)) copy[field] = value.filter((each) => each !== undefined);
@@ -208,8 +209,10 @@ function withUsableSchemas(item: RpcObject, omitted: Map<string, string>): RpcOb
   const typed = inputSchema.type == null ? { ...inputSchema, type: "object" } : inputSchema;
   const tool = { ...item, inputSchema: withSchemaProperties(typed, omitted) };
   if (outputSchema === undefined) return tool;
-  const problem = isObject(outputSchema) ? problemOfSchema(outputSchema) : "expected object";
-  if (problem === undefined) return { ...tool, outputSchema: withSchemaProperties(outputSchema as RpcObject, omitted) };
+  // Nothing refers to the id of a whole schema, and clients confuse those of several tools.
+  const { $id: _, ...output } = isObject(outputSchema) ? outputSchema : {};
+  const problem = isObject(outputSchema) ? problemOfSchema(output) : "expected object";
+  if (problem === undefined) return { ...tool, outputSchema: withSchemaProperties(output, omitted) };
   omitted.set("outputSchema", `outputSchema: ${problem}`);
   return { ...rest, inputSchema: tool.inputSchema };
 }
