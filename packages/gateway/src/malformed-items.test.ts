@@ -48,6 +48,14 @@ async function listsOf(gateway: Awaited<ReturnType<typeof startWith>>) {
 
 const unresolved = { type: "object", properties: { a: { $ref: "#/$defs/A" } } };
 
+const output = (property: object) => ({ outputSchema: { type: "object", properties: { a: property } } });
+
+function nested(depth: number): object {
+  let schema: object = { type: "string" };
+  for (let level = 0; level < depth; level += 1) schema = { anyOf: [schema] };
+  return schema;
+}
+
 describe("a malformed item", () => {
   test.each<[string, object, object | undefined, string | undefined]>([
     ["an input schema without a type", { inputSchema: {} }, {}, undefined],
@@ -92,7 +100,7 @@ describe("a malformed item", () => {
       "an output schema with a reference to nothing",
       { outputSchema: unresolved },
       {},
-      '$ref "#/$defs/A" does not exist',
+      '$ref "#/$defs/A" is not a schema in it',
     ],
     [
       "an output schema with an unknown type",
@@ -105,6 +113,35 @@ describe("a malformed item", () => {
       { outputSchema: { type: "object", properties: { a: { pattern: "(" } } } },
       {},
       "the value of pattern is invalid",
+    ],
+    [
+      "an output schema with a reference to another document",
+      output({ $ref: "https://example.com/schema.json" }),
+      {},
+      '$ref "https://example.com/schema.json" is not a schema in it',
+    ],
+    ["an output schema that refers to itself", output({ $ref: "#/properties/a" }), {}, '$ref "#/properties/a"'],
+    [
+      "an output schema that is invalid where a reference leads",
+      {
+        outputSchema: {
+          type: "object",
+          properties: { a: { $ref: "#/components/A" } },
+          components: { A: { type: "any" } },
+        },
+      },
+      {},
+      "the value of type is invalid",
+    ],
+    ["an output schema that is nullable without a type", output({ nullable: true, enum: [1] }), {}, "nullable"],
+    ["an output schema with two parts of one id", output({ $id: "a", not: { $id: "a" } }), {}, "the value of $id"],
+    ["an output schema with an id of draft 4", output({ id: "a" }), {}, "the value of id is invalid"],
+    ["an output schema that is nested too deeply", output(nested(2000)), {}, "nested too deeply"],
+    [
+      "an output schema with an id and a reference to the whole",
+      { outputSchema: { $id: "urn:a", type: "object", properties: { a: { $ref: "#" } } } },
+      { outputSchema: { type: "object", properties: { a: { $ref: "#" } } } },
+      undefined,
     ],
   ])("[TS-D-CONN-5] does not take away the tools of all servers: %s", async (_, given, expected, reason) => {
     const gateway = await startWith({ tools: [{ ...goodTool, name: "bad", ...given }, goodTool] });
