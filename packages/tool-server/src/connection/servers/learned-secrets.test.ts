@@ -17,7 +17,7 @@ async function serveForgetful(): Promise<{ readonly url: string; readonly sessio
     if (request.method !== "POST") response.writeHead(405).end();
     else if (method === "server/discover") response.writeHead(400).end();
     else if (id === undefined) response.writeHead(202).end();
-    else if (method === "tools/call") response.writeHead(404).end();
+    else if (method === "tools/call" || method === "ping") response.writeHead(404).end();
     else {
       if (method === "initialize") response.setHeader("mcp-session-id", sessionId(sessions++));
       const serverInfo = { name: "forgetful", version: "1" };

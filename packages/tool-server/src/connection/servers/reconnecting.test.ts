@@ -88,7 +88,7 @@ const shortLivedServers: Readonly<Record<string, () => Promise<ShortLivedServer>
     const { url } = await startHostileServer(({ method, body }, response) => {
       if (method !== "POST") return response.writeHead(405).end();
       const request: Request = JSON.parse(body);
-      if (request.method === "tools/list") return response.writeHead(404).end();
+      if (["tools/list", "ping"].includes(request.method)) return response.writeHead(404).end();
       if (request.id === undefined) return response.writeHead(202).end();
       if (request.method === "initialize") attempts += 1;
       const headers = { "content-type": "application/json", "mcp-session-id": `session-${attempts}` };

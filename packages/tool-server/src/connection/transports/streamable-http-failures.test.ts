@@ -90,10 +90,9 @@ describe("a status that is a failure", () => {
     // As server-everything and other servers made from the SDK's examples respond.
     respond = fail400(-32_000, "Bad Request: No valid session ID provided");
     expect(await started.fail()).toMatchObject({ code: "SESSION_LOST", details: { status: 400, wasSent: false } });
-    respond = fail400(-32_602, "Invalid params: the session of the user is closed");
-    expect(await started.fail()).toMatchObject({ code: "SERVER_FAILED" });
-    respond = (response) => response.writeHead(400).end("Bad Request: the session of the user is closed");
-    expect(await started.fail()).toMatchObject({ code: "SERVER_FAILED" });
+    // As servers made with the Python SDK respond.
+    respond = (response) => response.writeHead(400).end("Bad Request: No valid session ID provided");
+    expect(await started.fail()).toMatchObject({ code: "SESSION_LOST", details: { status: 400, wasSent: false } });
     await started.transport.close();
     expect(started.server.requests.some(({ method }) => method === "DELETE")).toBe(false);
     for (const failure of failures) expect(failure.message).not.toContain("session-0123456789");
@@ -109,6 +108,7 @@ describe("a status that is a failure", () => {
         serveWell(({ message }, response) => {
           if (message.method === "tools/call") response.writeHead(status).end(reject(message.id));
           else if (message.method === "prompts/get") response.writeHead(status).end(reject(null));
+          else if (message.method === "resources/read") response.writeHead(status).end("no such file");
         }),
       );
       await started.send("initialize");
@@ -118,6 +118,10 @@ describe("a status that is a failure", () => {
         code: "SERVER_FAILED",
         message: expect.stringContaining("argument x is missing"),
         details: { status, rpcCode: -32_000 },
+      });
+      expect(await started.fail("resources/read")).toMatchObject({
+        code: "SERVER_FAILED",
+        message: expect.stringContaining('It says: "no such file"'),
       });
       expect(started.transport.failure).toBeUndefined();
     },

@@ -100,7 +100,7 @@ async function readStream(
   }
   if (status !== 200 || mediaTypeOf(response) !== eventStream) {
     const unexpected = await readUnexpected(response, context.clock);
-    return (await lossOf(session, unexpected, "GET")) ?? statusFailure(context, unexpected, "GET");
+    return (await lossOf(session, unexpected)) ?? statusFailure(context, unexpected, "GET");
   }
   state.hasOpened = true;
   onOpened();

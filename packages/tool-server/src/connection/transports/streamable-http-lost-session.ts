@@ -9,31 +9,19 @@ const sessionCodes: ReadonlySet<number> = new Set([rpcCodes.failed, rpcCodes.ses
 /**
  * SESSION_LOST if a response means that the server no longer knows the session, which is recorded in the session. The specification
  * requires 404 for that; servers made from the SDK's examples, such as server-everything, return 400. Others use both for an
- * invalid argument, and for a stream that they do not offer, so a ping in the same session decides unless a POST got 404 without a
- * JSON-RPC error.
+ * invalid argument, and for a stream that they do not offer, so a ping in the same session decides.
  */
-export async function lossOf(
-  session: HttpSession,
-  response: UnexpectedResponse,
-  method: "GET" | "POST",
-): Promise<ToolServerError | undefined> {
-  if (session.id === undefined) return undefined;
-  const known = isLoss(response);
-  const isCertain = known === false || (known === true && method === "POST");
-  if (isCertain ? !known : !(await isPingRejected(session))) return undefined;
+export async function lossOf(session: HttpSession, response: UnexpectedResponse): Promise<ToolServerError | undefined> {
+  if (session.id === undefined || !mayBeLoss(response) || !(await isPingRejected(session))) return undefined;
   session.isForgotten = true;
   return sessionLostBy(session.context, response);
 }
 
-/** Whether a response means that the session is lost; undefined if that is not certain. */
-function isLoss({ status, text }: UnexpectedResponse): boolean | undefined {
+function mayBeLoss({ status, text }: UnexpectedResponse): boolean {
+  if (status === 404 || status === 410) return true;
   const error = rpcErrorIn(text);
-  if (status === 404 || status === 410) {
-    return error === undefined || (error.code === rpcCodes.sessionNotFound && error.id === undefined)
-      ? true
-      : undefined;
-  }
-  return status === 400 && error !== undefined && sessionCodes.has(error.code) ? undefined : false;
+  // An error with the id of a request, which is a number, is about that request unless its code says otherwise.
+  return status === 400 && (typeof error?.id !== "number" || sessionCodes.has(error.code));
 }
 
 async function isPingRejected(session: HttpSession): Promise<boolean> {
@@ -52,7 +40,7 @@ async function isPingRejected(session: HttpSession): Promise<boolean> {
     }
     const rejected = await readUnexpected(response, clock);
     // A server without ping read the message, so it knows the session.
-    return isLoss(rejected) !== false && rpcErrorIn(rejected.text)?.code !== rpcCodes.methodNotFound;
+    return mayBeLoss(rejected) && rpcErrorIn(rejected.text)?.code !== rpcCodes.methodNotFound;
   } catch {
     // The next message decides.
     return false;

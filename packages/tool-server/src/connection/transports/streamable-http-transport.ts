@@ -102,7 +102,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   /** Handles a response with a status other than 2xx. An error response of the protocol is delivered. */
   const handleUnexpected = async (message: RpcMessage, response: HttpResponse): Promise<void> => {
     const unexpected = await readUnexpected(response, clock);
-    const loss = await lossOf(session, unexpected, "POST");
+    const loss = await lossOf(session, unexpected);
     if (loss !== undefined) {
       report(info, "warning", loss.message);
       throw loss;
