@@ -207,6 +207,22 @@ describe("the stream of unsolicited messages", () => {
     },
   );
 
+  test("[TS-D-HTTP-4] reports a stream that the server cuts each time before it opens, and ends nothing", async () => {
+    const clock = createFakeClock();
+    const started = await startTransport(
+      serveWell(({ method }, response) => method === "GET" && response.destroy()),
+      { clock },
+    );
+    await started.send("initialize");
+    await started.notify("notifications/initialized");
+    await vi.waitFor(() => {
+      clock.advance(10_000);
+      expect(started.errors).toMatchObject([{ code: "CONNECTION_LOST" }]);
+    }, waiting);
+    await started.send("tools/list");
+    expect([started.transport.failure, started.closings()]).toEqual([undefined, 0]);
+  });
+
   test("reports a rejected stream, and ends nothing", async () => {
     const started = await startTransport(
       serveWell(({ method }, response) => method === "GET" && response.writeHead(403).end()),

@@ -57,7 +57,9 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
         failures += 1;
         if (failure.code === "SESSION_LOST") return onLost(failure);
         if (!isTemporary(failure) && !(state.hasOpened && failure.code === "SERVER_FAILED")) return onFailure(failure);
-        if (failures >= maxFailures && failure.code !== "SERVER_FAILED") return onLost(failure);
+        // A stream that was never open may be cut by a server that offers none.
+        const isLost = failure.code === "SERVER_UNREACHABLE" || (state.hasOpened && failure.code !== "SERVER_FAILED");
+        if (failures >= maxFailures && isLost) return onLost(failure);
         if (failures === maxFailures) {
           onFailure(failure);
           // A server that has had a stream will have one again, such as after its deployment.
