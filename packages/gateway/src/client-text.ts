@@ -8,7 +8,9 @@ const invisible = /[^\P{Cc}\t\n]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|[\u{e0100}-\u{e01ef}
 export function clientText(text: string, maxLength: number): string {
   // Truncated first as well: the text may have megabytes.
   const visible = text.slice(0, maxLength * 2).replace(invisible, "");
-  return visible.length > maxLength ? `${visible.slice(0, Math.max(0, maxLength - 1))}…` : visible;
+  if (visible.length <= maxLength) return visible;
+  // Half of a surrogate pair is invalid in the JSON of some clients, which would reject the whole list.
+  return `${visible.slice(0, Math.max(0, maxLength - 1)).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
 /** How deep a schema is searched for descriptions. Code that handles deeper ones may fail. */

@@ -89,3 +89,23 @@ test("[TS-D-CONN-6] removes characters that nobody sees, and truncates long desc
     title: { type: "string", description: "Ar[8mgument", enum: [`kept${hidden}`] },
   });
 });
+
+test("[TS-D-CONN-6] removes characters that nobody sees from the names of resources, and keeps whole characters", async () => {
+  const server = await serveRaw({
+    initialize: () =>
+      JSON.stringify({
+        protocolVersion: "2025-11-25",
+        capabilities: { resources: {} },
+        serverInfo: { name: "raw", version: "1" },
+      }),
+    "resources/list": () =>
+      JSON.stringify({ resources: [{ uri: "a://1", name: "in\u202evoice\u200b", description: "😀".repeat(3000) }] }),
+    "resources/templates/list": () =>
+      JSON.stringify({ resourceTemplates: [{ uriTemplate: "a://{x}", name: "\u0000b" }] }),
+  });
+  const gateway = await startTestGateway({ server: server.entry });
+  const client = await connect(gateway, "legacy");
+  const [resource] = (await client.listResources()).resources;
+  expect(resource).toEqual({ uri: "a://1", name: "invoice", description: `${"😀".repeat(2047)}…` });
+  expect((await client.listResourceTemplates()).resourceTemplates[0]?.name).toBe("b");
+});

@@ -7,7 +7,7 @@ import {
   jsonLengthOf,
   type RpcObject,
 } from "@wirescope/tool-server/internal";
-import { withClientTexts } from "../client-text.js";
+import { clientText, withClientTexts } from "../client-text.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import { type CachedList, createCachedList, type LoadedList } from "./cached-list.js";
@@ -180,8 +180,11 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
     return offered;
   });
   const prompts = listOf("prompts", (prompt) => offerPrompt(server, prompt, isUnprefixed));
-  const resources = listOf("resources", (resource) => (typeof resource.uri === "string" ? resource : undefined));
-  const templates = listOf("templates", (item) => (typeof item.uriTemplate === "string" ? item : undefined));
+  // Their names are text for people: clients use the URI.
+  const withName = (item: RpcObject): RpcObject =>
+    typeof item.name === "string" ? { ...item, name: clientText(item.name, limits.descriptionLength) } : item;
+  const resources = listOf("resources", (item) => (typeof item.uri === "string" ? withName(item) : undefined));
+  const templates = listOf("templates", (item) => (typeof item.uriTemplate === "string" ? withName(item) : undefined));
   const skills = listOf("skills", (skill) => (typeof skill.uri === "string" ? skill : undefined));
   const lists = { tools, prompts, resources, templates, skills };
 
