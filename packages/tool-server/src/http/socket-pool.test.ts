@@ -1,12 +1,13 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
+import { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createTestContext, listenTo } from "../connection/transports/transport-context.test.helper.js";
 import { ToolServerError } from "../errors.js";
 import { failureOf } from "../failure-of.test.helper.js";
 import { waiting } from "../waiting.test.helper.js";
 import { createHttpClient } from "./create-http-client.js";
-import { startHostileServer, startRawServer } from "./hostile-http-server.test.helper.js";
+import { certificate, serverTls, startHostileServer, startRawServer } from "./hostile-http-server.test.helper.js";
 import { createTestClient, get, post } from "./http-client.test.helper.js";
 import { createSocketPool } from "./socket-pool.js";
 
@@ -53,6 +54,47 @@ describe("a socket", () => {
     const { http, published } = createTestClient({ idleMs: 20 });
     await (await http.send(get(server.url))).text(10);
     await vi.waitFor(() => expect(published.reasons).toEqual(["It was idle."]), waiting);
+  });
+
+  test("[TS-D-DEBUG-1] reuses a TLS socket whose response arrives before Node reports that the request was written", async () => {
+    const responded = new Int32Array(new SharedArrayBuffer(4));
+    // In a thread, so that it responds while this one is blocked.
+    const program = `
+      const { parentPort, workerData } = require("node:worker_threads");
+      const server = require("node:https").createServer(workerData.tls, (request, response) => {
+        request.resume().on("end", () => response.end("x", () => {
+          Atomics.add(workerData.responded, 0, 1);
+          Atomics.notify(workerData.responded, 0);
+        }));
+      });
+      server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));`;
+    const worker = new Worker(program, { eval: true, workerData: { tls: serverTls(), responded } });
+    onTestFinished(async () => void (await worker.terminate()));
+    const [port] = await once(worker, "message");
+    const url = new URL(`https://127.0.0.1:${port}`);
+    const { http, published } = createTestClient({ tls: { ca: certificate("ca") } });
+    await (await http.send(post(url, "x"))).text(10);
+    for (let count = 1; count <= 3; count += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const onWritten = (): void => queueMicrotask(() => Atomics.wait(responded, 0, count, 5000));
+      const text = await (await http.send(post(url, "x", { observer: { onWritten } }))).text(10);
+      expect(text).toBe("x");
+    }
+    expect(published.reasons).toEqual([]);
+    expect(published.totals()).toMatchObject({ opened: 1, "stream-succeeded": 4 });
+  });
+
+  test("closes a socket whose server responds before it has read the request", async () => {
+    const server = await startRawServer((socket) => {
+      socket.once("data", () => {
+        socket.pause();
+        socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx");
+      });
+    });
+    const { http, published } = createTestClient();
+    await (await http.send(post(server.url, "x".repeat(64 * 1024 * 1024)))).text(10);
+    const reasons = ["The server responded before it had read the request."];
+    await vi.waitFor(() => expect(published.reasons).toEqual(reasons), waiting);
   });
 
   test("[TS-D-DEBUG-1] does not report one request per connection if a server closes a socket after several responses", async () => {

@@ -119,12 +119,17 @@ export function createSocketPool(): SocketPool {
     giveBack(connection) {
       const { origin, trackedSocket } = connection;
       const { socket } = trackedSocket.info;
-      const sockets = at(origin);
       connection.wasUsed = true;
-      // A server that responds before it has read the request may never read the rest.
-      if (socket.writableLength > 0) trackedSocket.end("The server responded before it had read the request.");
-      else if (!socket.destroyed) sockets.idle.push(connection);
-      wakeOne(sockets);
+      const settle = (): void => {
+        const sockets = at(origin);
+        // A server that responds before it has read the request may never read the rest.
+        if (socket.writableLength > 0) trackedSocket.end("The server responded before it had read the request.");
+        else if (!socket.destroyed) sockets.idle.push(connection);
+        wakeOne(sockets);
+      };
+      // Node reports that TLS has written a request in the turn after it was sent, which may be after a fast response.
+      if (socket.writableLength > 0) setImmediate(settle);
+      else settle();
     },
     all: () => pool,
   };
