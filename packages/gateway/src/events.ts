@@ -4,7 +4,7 @@ import { type RequestId, RpcError, type RpcObject, redactStart } from "@wirescop
 /** The client that made a call or has a session. */
 export interface CallerFacts {
   /** Name and version, as the client states them. Not verified. */
-  readonly client: string;
+  readonly clientName: string;
   /** The session id, shortened: enough to distinguish sessions, not enough to use one. */
   readonly session: string | undefined;
 }
@@ -15,9 +15,9 @@ export type GatewayEvent =
       readonly kind: "call";
       readonly id: RequestId;
       readonly method: string;
-      /** The server that handled it. */
+      /** The server that handled it, or would have if it were not down. */
       readonly server: string | undefined;
-      /** The tool, prompt or URI, as the server knows it. */
+      /** The tool, prompt or URI: as the server knows it, or as the client called it if no server has it. */
       readonly name: string | undefined;
       /** `tool-error`: the tool ran and reported a failure. `input`: the call waits for input from the client. */
       readonly outcome: "ok" | "tool-error" | "error" | "cancelled" | "input";

@@ -97,6 +97,25 @@ describe("an unreachable and a silent server", () => {
     );
   });
 
+  test("names the server and the tool in the event of a call whose server is down, and the tool that no server has", async () => {
+    const down = { type: "http", url: "http://127.0.0.1:1/mcp" };
+    const gateway = await startTestGateway({ dead: down, "my.dead": down }, { limits: { listMs: 300 } });
+    const client = await connect(gateway, "legacy");
+    for (const name of ["dead__echo", "my_dead__echo", "other__echo"]) {
+      await expect(client.callTool({ name, arguments: {} })).rejects.toThrow();
+    }
+    const calls = gateway.events.flatMap((event) =>
+      event.kind === "call" && event.method === "tools/call"
+        ? [[event.clientName, event.server, event.name, event.outcome]]
+        : [],
+    );
+    expect(calls).toEqual([
+      ["test-legacy 1.0.0", "dead", "echo", "error"],
+      ["test-legacy 1.0.0", "my.dead", "echo", "error"],
+      ["test-legacy 1.0.0", undefined, "other__echo", "error"],
+    ]);
+  });
+
   test("says since when a server fails, until it is connected", async () => {
     const { entry, start } = await lateServer();
     const gateway = await startTestGateway({ late: entry });

@@ -33,7 +33,7 @@ describe("events", () => {
       method: "tools/call",
       server: "echo",
       name: "echo",
-      client: "test-legacy 1.0.0",
+      clientName: "test-legacy 1.0.0",
       session: expect.stringMatching(/^[\w-]{8}$/),
       outcome: "ok",
       reason: undefined,

@@ -238,7 +238,7 @@ test("closes an idle session, and none in use", async () => {
   advance(99);
   expect(await ping(used.session)).toBe(200);
   advance(1);
-  const closed = () => gateway.events.flatMap((event) => (event.kind === "session-closed" ? event.client : []));
+  const closed = () => gateway.events.flatMap((event) => (event.kind === "session-closed" ? event.clientName : []));
   await expect.poll(closed, pollOptions).toEqual(["left 1"]);
   expect(await ping(left.session)).toBe(404);
   expect(await ping(used.session)).toBe(200);

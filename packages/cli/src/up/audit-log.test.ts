@@ -60,7 +60,7 @@ const call = (name: string, more: object = {}): GatewayEvent => ({
   outcome: "ok",
   reason: undefined,
   durationMs: 3,
-  client: "editor 1",
+  clientName: "editor 1",
   session: "abc",
   ...more,
 });
@@ -81,8 +81,8 @@ test("appends one line per call to a file that only its owner can read", async (
   await again.close();
   const facts = { time: "1970-01-01T00:00:00.000Z", id: 1, method: "tools/call", server: "mail", durationMs: 3 };
   expect(linesOf(file)).toEqual([
-    { ...facts, name: "send", outcome: "ok", client: "editor 1", session: "abc" },
-    { ...facts, name: "read", outcome: "error", reason: "It is closed.", client: "editor 1", session: "abc" },
+    { ...facts, name: "send", outcome: "ok", clientName: "editor 1", session: "abc" },
+    { ...facts, name: "read", outcome: "error", reason: "It is closed.", clientName: "editor 1", session: "abc" },
   ]);
 });
 

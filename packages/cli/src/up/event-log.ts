@@ -89,13 +89,13 @@ function createRepeatFilter(): (event: LogEvent) => boolean {
 function describe(event: LogEvent): string {
   switch (event.kind) {
     case "call": {
-      const { method, server, name, outcome, durationMs, reason, client } = event;
+      const { method, server, name, outcome, durationMs, reason, clientName } = event;
       const what = [method, server, name].filter(Boolean).join(" ");
-      return `${client} ${what}: ${outcome} in ${Math.round(durationMs)} ms${reason === undefined ? "" : `; ${reason}`}`;
+      return `${clientName} ${what}: ${outcome} in ${Math.round(durationMs)} ms${reason === undefined ? "" : `; ${reason}`}`;
     }
     case "session-opened":
     case "session-closed":
-      return `${event.client} ${event.kind === "session-opened" ? "connected" : "disconnected"}: ${event.reason}`;
+      return `${event.clientName} ${event.kind === "session-opened" ? "connected" : "disconnected"}: ${event.reason}`;
     case "server-state":
       return `${event.server}: ${stateText(event.state)}${event.reason === undefined ? "" : `: ${event.reason}`}`;
     case "omitted":

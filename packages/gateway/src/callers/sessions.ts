@@ -61,7 +61,7 @@ export function createSessions({ limits, events, onLogLevel }: SessionsOptions):
     unsubscribes.get(session)?.();
     unsubscribes.delete(session);
     onLogLevel(sessions.minLogLevel());
-    events.emit({ kind: "session-closed", client: session.account.label, session: session.shortId, reason });
+    events.emit({ kind: "session-closed", clientName: session.account.label, session: session.shortId, reason });
   };
 
   const sessions: Sessions = {
@@ -78,7 +78,7 @@ export function createSessions({ limits, events, onLogLevel }: SessionsOptions):
       onLogLevel(sessions.minLogLevel());
       events.emit({
         kind: "session-opened",
-        client: init.account.label,
+        clientName: init.account.label,
         session: session.shortId,
         reason: "initialize",
       });

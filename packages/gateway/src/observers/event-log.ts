@@ -1,4 +1,5 @@
 import { redactStart } from "@wirescope/tool-server/internal";
+import { targetOf } from "../call-target.js";
 import type { GatewayObserver, ObserverContext } from "../gateway-observer.js";
 import { loggedReason } from "../logged-reason.js";
 
@@ -11,20 +12,19 @@ export function startEventLog({ events, redact, logsArguments }: ObserverContext
   return {
     calls: {
       ended(call, { kind, error, durationMs }) {
-        const { id, method, route, account, session, params } = call;
-        // A server that reveals a secret decides what is hidden in its own text, but not which tool was called.
-        const redacted = (text: string, server?: string): string =>
-          redactStart(text, maxLength, (start) => redact(start, server, "own"));
+        const { id, method, account, session, params } = call;
+        const { server, name } = targetOf(call, error);
         events.emit({
           kind: "call",
           id: typeof id === "string" ? cut(id) : id,
           method: cut(method),
-          server: route?.server,
-          name: route?.name === undefined ? undefined : redacted(route.name),
-          client: account.label,
+          server,
+          // A server that reveals a secret decides what is hidden in its own text, but not which tool was called.
+          name: name && redactStart(name, maxLength, (start) => redact(start, undefined, "own")),
+          clientName: account.label,
           session: session?.shortId,
           outcome: kind,
-          reason: error && loggedReason(error.message, params, maxLength, (text) => redact(text, route?.server, "own")),
+          reason: error && loggedReason(error.message, params, maxLength, (text) => redact(text, server, "own")),
           durationMs,
           ...(logsArguments ? { arguments: params.arguments } : {}),
         });

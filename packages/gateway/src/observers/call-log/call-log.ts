@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { PhaseSubject } from "@wirescope/tool-server";
-import { InFlightMap, isObject, type RpcErrorObject } from "@wirescope/tool-server/internal";
+import { InFlightMap } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../../call-observer.js";
+import { targetOf } from "../../call-target.js";
 import type { ClientCall } from "../../client-call.js";
 import { loggedReason } from "../../logged-reason.js";
 import { CallRecord, maxTextLength } from "./call-record.js";
@@ -122,12 +123,13 @@ export function createCallLog(options: CallLogOptions): CallLog {
       running.delete(call);
       call.phases = undefined;
       const { kind, error, durationMs } = ending;
-      const server = call.route?.server ?? unavailableServerOf(error);
+      const target = targetOf(call, error);
+      const { server } = target;
       const durationUs = Math.round(durationMs * 1000);
       record.phases.finish(durationUs, kind === "error" || kind === "cancelled", idsOf);
       const reason =
         error && loggedReason(error.message, call.params, maxTextLength, (text) => redact(text, server, "own"));
-      record.end(call, kind, durationUs, reason, server);
+      record.end(target, kind, durationUs, reason);
       if (record.body !== undefined) capture.response(record, call);
       keep(record);
       // Not the current time: reading the clock costs as much as the rest.
@@ -138,7 +140,7 @@ export function createCallLog(options: CallLogOptions): CallLog {
     },
     *running() {
       for (const [call, record] of running.entries()) {
-        record.route(call);
+        record.setTarget(targetOf(call));
         yield record;
       }
     },
@@ -149,7 +151,7 @@ export function createCallLog(options: CallLogOptions): CallLog {
       const number = Number(id.slice(prefix.length));
       for (const [call, record] of running.entries()) {
         if (record.number !== number) continue;
-        record.route(call);
+        record.setTarget(targetOf(call));
         return record;
       }
       return endedSince(0).find((record) => record.number === number);
@@ -164,12 +166,6 @@ export function createCallLog(options: CallLogOptions): CallLog {
       listeners.clear();
     },
   };
-}
-
-/** The intended server of a call without a route: the gateway itself responded, because that server is down. */
-function unavailableServerOf(error: RpcErrorObject | undefined): string | undefined {
-  const { data } = error ?? {};
-  return isObject(data) && typeof data.server === "string" ? data.server : undefined;
 }
 
 /** The ids of an object and of those above it. */

@@ -1,6 +1,6 @@
 import type { CallEnding } from "../../call-observer.js";
+import type { CallTarget } from "../../call-target.js";
 import type { ClientCall } from "../../client-call.js";
-import { exposedPrefix } from "../../exposed-name.js";
 import type { CapturedBody } from "./capture.js";
 import type { RecordedPhases } from "./recorded-phases.js";
 
@@ -35,27 +35,14 @@ export class CallRecord {
     this.session = call.session?.shortId;
   }
 
-  /** Sets the server and name of the call, which are known after it has started. Without a server, the name is the one that the client uses. */
-  route({ route, params }: ClientCall): void {
-    this.server = route?.server;
-    const name = route === undefined ? (params.name ?? params.uri) : route.name;
-    this.name = typeof name === "string" ? cut(name) : undefined;
+  /** Sets the server and name of the call, which are known after it has started. */
+  setTarget({ server, name }: CallTarget): void {
+    this.server = server;
+    this.name = name === undefined ? undefined : cut(name);
   }
 
-  /** `server` is the intended server, even if it was not available and the call has no route. */
-  end(
-    call: ClientCall,
-    kind: CallEnding["kind"],
-    durationUs: number,
-    reason: string | undefined,
-    server: string | undefined,
-  ): void {
-    this.route(call);
-    if (call.route === undefined && server !== undefined) {
-      this.server = server;
-      const prefix = exposedPrefix(server);
-      if (this.name?.startsWith(prefix)) this.name = this.name.slice(prefix.length);
-    }
+  end(target: CallTarget, kind: CallEnding["kind"], durationUs: number, reason: string | undefined): void {
+    this.setTarget(target);
     this.outcome = kind;
     this.durationUs = durationUs;
     this.reason = reason === undefined ? undefined : cut(reason);
