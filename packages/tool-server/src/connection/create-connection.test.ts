@@ -327,6 +327,44 @@ describe("a call", () => {
   });
 });
 
+test("reports a callback of the program that throws once, and continues with the call and the other listeners", async () => {
+  const warnings: string[] = [];
+  const onWarning = (warning: Error): void => {
+    if ((warning as NodeJS.ErrnoException).code === "CALLBACK_FAILED") warnings.push(warning.message);
+  };
+  process.on("warning", onWarning);
+  onTestFinished(() => void process.off("warning", onWarning));
+  const { server, connection } = setUp();
+  const heard: string[] = [];
+  connection.onListChanged(() => {
+    throw new Error("the list is broken");
+  });
+  connection.onListChanged((list) => heard.push(list));
+  connection.onState(() => {
+    throw new Error("the state is broken");
+  });
+  await connection.connect();
+  server.server.registerTool("steps", {}, async ({ mcpReq: { _meta, notify } }) => {
+    const progressToken = _meta?.progressToken ?? "";
+    for (const progress of [1, 2, 3]) {
+      await notify({ method: "notifications/progress", params: { progressToken, progress } });
+    }
+    return { content: [{ type: "text", text: "done" }] };
+  });
+  const onProgress = (): void => {
+    throw new Error("the progress is broken");
+  };
+  const { content } = await connection.callTool({ name: "steps" }, { onProgress });
+  expect(content).toEqual([{ type: "text", text: "done" }]);
+  await expect.poll(() => heard, waiting).toContain("tools");
+  await expect.poll(() => warnings.length, waiting).toBe(3);
+  expect(warnings.sort()).toEqual([
+    'A callback for the server "memory" failed: the list is broken',
+    'A callback for the server "memory" failed: the state is broken',
+    'The callback onProgress for the server "memory" failed: the progress is broken',
+  ]);
+});
+
 test("reports a changed list to its listeners until they are removed", async () => {
   const { server, connection } = setUp();
   const heard: string[] = [];

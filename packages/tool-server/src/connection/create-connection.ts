@@ -6,10 +6,11 @@ import { type Clock, maxTimerMs } from "../clock.js";
 import type { ConnectionInfo, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
-import { messageOf, ToolServerError } from "../errors.js";
+import { ToolServerError } from "../errors.js";
 import type { Mutable } from "../mutable.js";
 import type { Redact } from "../secrets/redactor.js";
 import { callFailure, noResponse, ownFailure, tooLong, withSent } from "./call-failure.js";
+import { createCallProgram } from "./call-program.js";
 import type { ClientSettings } from "./client-settings.js";
 import type { CallOptions, ChangedList, Connection, ForwardedRequest } from "./connection.js";
 import { closedConnection, endsSession, isRepeatable } from "./connection-failures.js";
@@ -75,6 +76,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const era = createEraMemory(settings.era === "legacy");
   const listeners = new Set<(list: ChangedList) => void>();
   let closing: Promise<void> | undefined;
+  const notify = createCallProgram({ info, report, redact });
 
   const open = async (signal: AbortSignal): Promise<ServerSession> => {
     for (;;) {
@@ -93,7 +95,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           redact,
           onLost: (session, failure) => sessions.lose(session, failure),
           onListChanged: (list) => {
-            for (const listener of listeners) listener(list);
+            for (const listener of [...listeners]) notify(listener, list);
           },
         });
         hasConnected = true;
@@ -110,10 +112,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     }
   };
 
-  const onListenerError = (error: unknown): void => {
-    report(info, "error", `A listener of the connection's state failed: ${messageOf(error)}`);
-  };
-  const sessions = createSessionManager({ info, open, redact, onListenerError, clock, isEager, backOff, random });
+  const sessions = createSessionManager({ info, open, redact, notify, clock, isEager, backOff, random });
 
   /**
    * Makes a call over the current or the next session, and repeats it once if that is safe. Every kind of call is counted,
@@ -225,7 +224,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           timeout: maxTimerMs,
           onprogress(progress) {
             wait();
-            onProgress?.(progress);
+            if (onProgress !== undefined) notify(onProgress, progress);
           },
         });
       });

@@ -5,6 +5,7 @@ import type { ConnectionInfo, ConnectivityState } from "../connection-info.js";
 import { publish } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
 import type { Redact } from "../secrets/redactor.js";
+import type { CallProgram } from "./call-program.js";
 import type { StateListener } from "./connection.js";
 import {
   closedConnection,
@@ -42,8 +43,8 @@ interface SessionManagerOptions {
   /** Opens a session. Rejects with a ToolServerError, also if the signal aborts. */
   readonly open: (signal: AbortSignal) => Promise<ServerSession>;
   readonly redact: Redact;
-  /** Reports an error that a listener threw. */
-  readonly onListenerError: (error: unknown) => void;
+  /** Calls a listener, and reports its error. */
+  readonly notify: CallProgram;
   readonly clock: Clock;
   /** Whether it reopens automatically after a failure or an end. */
   readonly isEager: boolean;
@@ -61,7 +62,7 @@ const refusalFactor = 10;
 const maxWaitMs = 2000;
 
 export function createSessionManager(options: SessionManagerOptions): SessionManager {
-  const { info, open, redact, onListenerError, clock, isEager, random } = options;
+  const { info, open, redact, notify, clock, isEager, random } = options;
   let state: ConnectionState = { kind: "idle" };
   const backOff = createBackOff(options.backOff, clock, random);
   const { firstMs, maxMs } = options.backOff;
@@ -77,11 +78,7 @@ export function createSessionManager(options: SessionManagerOptions): SessionMan
       const failure = next.kind === "failing" ? redactFailure(next.error, redact) : undefined;
       const change = { subject: info, state: connectivity[next.kind], reason: redacted, failure };
       for (const listener of [...listeners]) {
-        try {
-          listener(change);
-        } catch (error) {
-          onListenerError(error);
-        }
+        notify(listener, change);
       }
       publish("connection:state", change);
     }
