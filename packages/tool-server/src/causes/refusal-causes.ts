@@ -54,6 +54,11 @@ interface DefectRow {
   readonly advice: string;
 }
 
+function unsetValue(value: "undefined" | "null"): DefectRow {
+  const problem = `contains the value ${value} instead of a credential: a variable that it is built from is not set.`;
+  return { code: "credentials-malformed", problem, advice: "Set that variable." };
+}
+
 /** The causes that the form of a header shows. */
 const defects: Readonly<Record<Exclude<HeaderDefect, "scheme-case">, DefectRow>> = {
   placeholder: {
@@ -61,6 +66,8 @@ const defects: Readonly<Record<Exclude<HeaderDefect, "scheme-case">, DefectRow>>
     problem: "contains the placeholder of an example, not a credential.",
     advice: "Set the real credential.",
   },
+  undefined: unsetValue("undefined"),
+  null: unsetValue("null"),
   "no-scheme": {
     code: "scheme-missing",
     problem: 'starts with neither "Bearer " nor "Basic ". Servers reject a bare token.',

@@ -47,9 +47,11 @@ export interface HeaderEvidence {
   readonly defect?: HeaderDefect | undefined;
 }
 
-/** `no-scheme`: a bare token. `no-credentials`: nothing after the scheme. `scheme-case`: `bearer` or `BASIC`. */
+/** `undefined` and `null`: the text of such a value of JavaScript. `no-scheme`: a bare token. `no-credentials`: nothing after the scheme. `scheme-case`: `bearer` or `BASIC`. */
 export type HeaderDefect =
   | "placeholder"
+  | "undefined"
+  | "null"
   | "no-scheme"
   | "no-credentials"
   | "scheme-doubled"

@@ -60,6 +60,8 @@ function createRegistry(outer: readonly Indexes[]): SecretRegistry {
   const all = [...outer, { certain: index, possible }];
   const register = (value: string, isCertain = true): void => {
     const secret = value.trim();
+    // Not a value that a program built from a variable that is not set: the error that names it would be unreadable.
+    if (secret === "undefined" || secret === "null") return;
     // A part of the replacement itself cannot be replaced.
     if (!replacement.includes(foldCase(secret))) (isCertain ? index : possible).add(secret);
   };

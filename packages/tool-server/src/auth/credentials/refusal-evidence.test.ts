@@ -60,6 +60,9 @@ describe("the headers of a refused request", () => {
     ["Bearer <API_TOKEN>", "placeholder"],
     ["Bearer your-token-here", "placeholder"],
     ["changeme", "placeholder"],
+    ["Bearer undefined", "undefined"],
+    ["Bearer null", "null"],
+    ["undefined", "undefined"],
   ])("[TS-ERR-2] finds in the value %s the defect %s", (value, defect) => {
     const [found] = collect({ sent: { Authorization: value } }).headers;
     expect(found?.defect).toBe(defect);

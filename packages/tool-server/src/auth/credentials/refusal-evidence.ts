@@ -84,9 +84,10 @@ function describeHeader(header: HeaderDescription, value: string): HeaderEvidenc
 
 /** Detects the scheme and formal defects of a value. */
 function inspectValue(name: string, value: string): { scheme?: string | undefined; defect?: HeaderDefect | undefined } {
-  if (!isAuthorizationName(name)) return { defect: isPlaceholder(value) ? "placeholder" : undefined };
+  if (!isAuthorizationName(name)) return { defect: missingCredential(value) };
   const { scheme, credentials } = parseAuthorization(value);
-  if (isPlaceholder(credentials)) return { scheme, defect: "placeholder" };
+  const missing = missingCredential(credentials);
+  if (missing !== undefined) return { scheme, defect: missing };
   if (scheme === undefined) return { defect: /\s/.test(credentials) ? undefined : "no-scheme" };
   if (credentials === "") return { scheme, defect: "no-credentials" };
   if (parseAuthorization(credentials).scheme !== undefined) return { scheme, defect: "scheme-doubled" };
@@ -94,6 +95,12 @@ function inspectValue(name: string, value: string): { scheme?: string | undefine
   if (scheme === "Basic" && parseBasic(credentials) === undefined) return { scheme, defect: "basic-not-base64" };
   const isUsual = !/^(?:Bearer|Basic)$/.test(scheme) || value.trim().startsWith(scheme);
   return isUsual ? { scheme } : { scheme, defect: "scheme-case" };
+}
+
+/** What a value contains instead of a credential. */
+function missingCredential(value: string): HeaderDefect | undefined {
+  if (value === "undefined" || value === "null") return value;
+  return isPlaceholder(value) ? "placeholder" : undefined;
 }
 
 function collectChallenge(header: string | undefined, sanitize: (text: string, maxLength?: number) => string) {

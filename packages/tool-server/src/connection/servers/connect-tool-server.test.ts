@@ -131,6 +131,20 @@ test("fails with UNAUTHORIZED for a wrong token, without quoting it, and leaves 
   expect(open.size).toBe(0);
 });
 
+test("names the value undefined if the program built a header from a variable that is not set", async () => {
+  const { url } = await startServer();
+  const headers = { Authorization: `Bearer ${process.env.A_VARIABLE_THAT_IS_NOT_SET}` };
+  const error = await failureOf(connectToolServer({ url, headers }));
+  expect(error).toMatchObject({
+    code: "UNAUTHORIZED",
+    details: { causes: expect.arrayContaining([expect.objectContaining({ code: "credentials-malformed" })]) },
+    problem: expect.stringContaining(
+      "Authorization contains the value undefined instead of a credential: a variable that it is built from is not set.",
+    ),
+    advice: "Set that variable.",
+  });
+});
+
 test.each([
   ["before the first request", { get: async () => Promise.reject(new Error("the database is down")) }],
   ["after a refusal", { withLock: async () => Promise.reject(new Error("the database is down")) }],
