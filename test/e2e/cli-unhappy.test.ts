@@ -60,7 +60,7 @@ describe("error situations", () => {
     user.configure({ text: "node server.js", good: smallEntry });
     const { code, stdout, stderr } = await runFor(user, "tools");
     expect(code).toBe(1);
-    expect(stderr).toContain('The entry of the server "text" has errors.');
+    expect(stderr).toContain('The server "text" cannot be used.');
     expect(stdout).toContain("echo");
   });
 

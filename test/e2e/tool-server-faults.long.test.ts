@@ -88,7 +88,7 @@ test("[TS-D-CONN-3] fails calls at once and clearly while a server is down, and 
     expect(code).toMatch(/^(SERVER_UNREACHABLE|CONNECTION_LOST)$/);
     expect([details.wasSent, message]).toEqual([
       false,
-      expect.stringMatching(/It is tried again with the first call after \d+ s\.$/),
+      expect.stringMatching(/It is tried again with the first call after \d+ s\./),
     ]);
     await server.restart();
     // A client can skip the wait explicitly.

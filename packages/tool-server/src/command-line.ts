@@ -1,8 +1,15 @@
 let program = "wirescope";
+let isCommand = false;
 
 /** Sets how users run the command, for the commands in advice, such as `npx wirescope`. Default `wirescope`. Once, when a process starts. */
 export function setProgram(howToRun: string): void {
   program = howToRun;
+  isCommand = true;
+}
+
+/** How to pass an environment file: by the option of the command, or else by that of a program. */
+export function envFileOption(): string {
+  return isCommand ? "--env-file" : "`envFiles`";
 }
 
 let serverOptions: readonly string[] = [];

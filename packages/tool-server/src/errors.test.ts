@@ -17,10 +17,10 @@ test("joins the parts of an error in order into its message, and omits empty one
   expect(plain).toMatchObject({ message: "Nothing came.", subject: "", problem: "Nothing came.", advice: "" });
 });
 
-test("adds more advice to the advice, and leaves the other parts unchanged", () => {
+test("adds more advice before the advice, which may end with a command, and leaves the other parts unchanged", () => {
   const error = new ToolServerError("VARIABLE_UNUSABLE", parts);
   const more = new ToolServerError(error.code, withAdvice(error, "Try again."));
-  expect(more).toMatchObject({ ...parts, advice: "Set it. Try again." });
+  expect(more).toMatchObject({ ...parts, advice: "Try again. Set it." });
 });
 
 test("redacts each part of an error", () => {

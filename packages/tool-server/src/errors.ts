@@ -144,7 +144,7 @@ export interface ConnectingDetails {
 
 /** The parts of an error's message, each of complete sentences. */
 export interface ErrorParts {
-  /** What failed: `The server "files" cannot be used.` Omitted if the problem says it. */
+  /** What failed: `The server "files" cannot be used.`, or `The server "files":` before the problem. Omitted if the problem says it. */
   readonly subject?: string | undefined;
   /** Why. */
   readonly problem: string;
@@ -202,11 +202,16 @@ export function messageOf(error: unknown): string {
 }
 
 /** What failed and why, without the advice: for an error that wraps this one and has its own advice. */
-export function describeProblem({ subject = "", problem, evidence = "" }: Omit<ErrorParts, "advice">): string {
-  return [subject, problem, evidence].filter((part) => part !== "").join(" ");
+export function describeProblem({ subject = "", ...reason }: Omit<ErrorParts, "advice">): string {
+  return [subject, describeReason(reason)].filter((part) => part !== "").join(" ");
 }
 
-/** The parts of an error, with more advice. */
+/** Why it failed: for an error that wraps this one and names the same subject. */
+export function describeReason({ problem, evidence = "" }: Pick<ErrorParts, "problem" | "evidence">): string {
+  return [problem, evidence].filter((part) => part !== "").join(" ");
+}
+
+/** The parts of an error, with more advice. It comes first: the advice may end with a command, which no sentence may follow. */
 export function withAdvice({ subject, problem, evidence, advice }: ErrorParts, more: string): ErrorParts {
-  return { subject, problem, evidence, advice: advice === "" ? more : `${advice} ${more}` };
+  return { subject, problem, evidence, advice: advice === "" ? more : `${more} ${advice}` };
 }

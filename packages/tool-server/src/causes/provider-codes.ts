@@ -14,7 +14,7 @@ interface HintRow extends ProviderHint {
   readonly issuer?: RegExp;
 }
 
-const oauth = "in the oauth object of the entry";
+const oauth = "in the oauth settings of the server";
 
 /**
  * By the error_description of OAuth, already redacted and cut to 200 characters: `error` has only the codes of the specification, and a

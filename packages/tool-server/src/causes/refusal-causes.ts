@@ -201,8 +201,7 @@ function general(refusal: RefusalEvidence): Cause {
   return { code: "token-refused", weight: 0.2, problem, evidence, fix };
 }
 
-const addCredential =
-  "Add a credential to headers or headersHelper of the entry if the server requires one, or ask its operator for access.";
+const addCredential = "Add a credential to the headers if the server requires one, or ask its operator for access.";
 
 function permissionMissing(refusal: RefusalEvidence, advice: string): Cause {
   const problem = hasCredential(refusal)
@@ -234,7 +233,7 @@ function nothingSent(refusal: RefusalEvidence, target: FixTarget): Cause {
       : "";
   const isBasic = requested.length > 0 && requested.every((scheme) => scheme === "Basic");
   const problem = `The server requires a credential, but the request had none.${schemes}${oauth}`;
-  const advice = "Add a credential to headers or headersHelper of the entry, and set its variable.";
+  const advice = "Add a credential to the headers.";
   const authorization = isBasic ? "Basic ${BASIC_CREDENTIALS}" : "Bearer ${API_TOKEN}";
   const value = named === undefined ? `"Authorization": "${authorization}"` : `"${named}": "\${API_KEY}"`;
   const fix = fixField(target, "entry", advice, `"headers": {${value}}`);

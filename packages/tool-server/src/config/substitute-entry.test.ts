@@ -216,7 +216,7 @@ describe("unusable values", () => {
     expect(() => resolveEntry(entryOf(withEntry(bearer)), context())).toThrow(
       expect.objectContaining({
         code: "VARIABLE_UNUSABLE",
-        message: expect.stringContaining("Export it, or pass a file with --env-file."),
+        message: expect.stringContaining("Export it, or pass a file with `envFiles`."),
       }),
     );
   });
@@ -252,7 +252,7 @@ describe("unusable values", () => {
         ({ code, variable, message, fix }) => `${code} ${variable}: ${message} ${fix}`,
       );
     const how =
-      "Enter it at a terminal: wirescope inputs region. Or set INPUT_REGION in the environment, or in a file that you pass with --env-file.";
+      "Enter it at a terminal: wirescope inputs region. Or set INPUT_REGION in the environment, or in a file that you pass with `envFiles`.";
     expect(problemsOf({ INPUT_REGION: "eu" })).toEqual([]);
     expect(problemsOf({ INPUT_REGION: "fr" })).toEqual([
       `input-value input:region: The value of input:region is not one of its choices. Use one of "eu", "us". ${how}`,

@@ -358,7 +358,7 @@ function lookUp(
   const value = referenceValue(variable, variables);
   if (value === undefined) {
     const message = `${name} is not set, but ${field.field} needs it.`;
-    const fix = name.startsWith(inputPrefix) ? howToEnter(name) : howToSet;
+    const fix = name.startsWith(inputPrefix) ? howToEnter(name) : howToSet();
     report("variable-unset", "error", { ...field, variable: name }, message, fix);
     return undefined;
   }
@@ -373,7 +373,7 @@ function lookUp(
     const isError = isSecret || field.field === "url";
     const message = `${name} is empty, but ${field.field} needs it.`;
     const severity = isError ? "error" : "warning";
-    report("variable-empty", severity, { ...field, variable: name }, message, howToSet);
+    report("variable-empty", severity, { ...field, variable: name }, message, howToSet());
   }
   checkValue(field, variable, value, report);
   return value;

@@ -56,9 +56,7 @@ function targetOf(
   const target = location === undefined ? undefined : parseUrl(location, from);
   if (target === undefined) throw refused(request, status, "without a valid Location");
   if (target.origin !== from.origin) {
-    const hint = isUpgrade(from, target)
-      ? "Use https in the URL."
-      : "If that is the server you mean, put its URL into the configuration.";
+    const hint = isUpgrade(from, target) ? "Use https in the URL." : "If that is the server you mean, use its URL.";
     const where = `to ${printableText(secrets.redact(originOf(target)), 200)}`;
     throw refused(request, status, where, `Headers are never sent to another origin. ${hint}`);
   }

@@ -259,7 +259,7 @@ test.skipIf("reason" in found)("[TS-D-STDIO-1] tries again to use bubblewrap aft
 
 test('[TS-D-STDIO-1] gives advice that continues "run it in a terminal to see why"', () => {
   expect(sandboxAdvice.failed).toBe(
-    'If it works there, the sandbox may be the reason: run it from an entry with "sandbox": false.',
+    'If it works there, the sandbox may be the reason: turn it off with "sandbox": false.',
   );
 });
 

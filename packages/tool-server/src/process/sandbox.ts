@@ -45,8 +45,8 @@ export interface SandboxOptions {
 
 /** What to do about a program that does not work in the sandbox. */
 export const sandboxAdvice = {
-  hidden: 'Move the project elsewhere, or run it from an entry with "sandbox": false.',
-  failed: 'If it works there, the sandbox may be the reason: run it from an entry with "sandbox": false.',
+  hidden: 'Move the project elsewhere, or turn it off with "sandbox": false.',
+  failed: 'If it works there, the sandbox may be the reason: turn it off with "sandbox": false.',
 } as const;
 
 const probeMs = 10_000;

@@ -211,7 +211,7 @@ describe("a helper", () => {
     });
     expect(firstOf(explained)).toMatchObject({ code: "helper-failed", fix: { command: helper } });
     const isSandboxed = !("reason" in (await prepareSandbox({ hidden: [], cwd: "/", hidesProcesses: false })));
-    const hint = 'the sandbox may be the reason: run it from an entry with "sandbox": false.';
+    const hint = 'the sandbox may be the reason: turn it off with "sandbox": false.';
     expect(firstOf(explained).fix.advice.includes(hint)).toBe(isSandboxed);
     expect(firstOf(explained).problem).toMatch(
       /exited with code 3; last lines of standard error: "no session for \[redacted\]/,

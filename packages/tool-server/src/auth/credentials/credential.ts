@@ -106,7 +106,7 @@ export function giveUp(
 }
 
 /** The decision for a credential that does not change by itself. */
-export function giveUpUnchanged({ status }: Refusal, credential: string): RefusalDecision {
+export function giveUpUnchanged({ status }: Refusal): RefusalDecision {
   if (!isRefusal(status)) return giveUp(`HTTP ${status} does not concern the credential.`);
-  return giveUp(`${statusText(status)}: the server rejected ${credential}.`);
+  return giveUp(`${statusText(status)}.`);
 }

@@ -211,8 +211,8 @@ test("describes no credential as none", () => {
 });
 
 test.each([
-  [401, "401 Unauthorized: the server rejected the configured headers."],
-  [403, "403 Forbidden: the server rejected the configured headers."],
+  [401, "401 Unauthorized."],
+  [403, "403 Forbidden."],
   [500, "HTTP 500 does not concern the credential."],
 ])("says why a request with headers was refused with %d", async (status, reason) => {
   const credential = createHeaderCredential({ server, secrets: createSecretRegistry(), headers: [bearer] });

@@ -23,7 +23,7 @@ export interface CredentialOwner {
 /** Sends no credential. */
 export function createNoCredential({ server }: Pick<CredentialOwner, "server">): Credential {
   const description = { kind: "none", summary: "none", headers: [], environment: [] } as const;
-  return createFixedCredential(server, "a request without credentials", description);
+  return createFixedCredential(server, description);
 }
 
 /** The static headers that a server is sent. */
@@ -42,7 +42,7 @@ export function createHeaderCredential({ server, secrets, headers }: HeaderCrede
     headers: headers.map(({ name, value, variables }) => describeHeader(name, value, "configuration", variables)),
     environment: [],
   };
-  return createFixedCredential(server, "the configured headers", description, fields);
+  return createFixedCredential(server, description, fields);
 }
 
 /** The kind and the names of what is sent, such as `static headers (Authorization, X-Key)`; `none` if there is nothing. */
@@ -82,7 +82,7 @@ export function createEnvironmentCredential(options: EnvironmentCredentialOption
     ],
   });
   let description = describe([]);
-  const fixed = createFixedCredential(server, "its environment", description, noHeaders, environment);
+  const fixed = createFixedCredential(server, description, noHeaders, environment);
   if (obtain === undefined) return fixed;
   const known = new Set([...env, ...commands].map(({ name }) => name));
   return {
@@ -115,7 +115,6 @@ function isCertain({ name, value, variables = [] }: VariableSource): boolean {
 /** A credential that never changes, and so has nothing to retry with. */
 function createFixedCredential(
   server: string,
-  noun: string,
   description: CredentialDescription,
   headers: HeaderFields = noHeaders,
   environment: Readonly<Record<string, string>> = {},
@@ -133,7 +132,7 @@ function createFixedCredential(
       return headers;
     },
     environment: () => environment,
-    refused: async (refusal) => giveUpUnchanged(refusal, noun),
+    refused: async (refusal) => giveUpUnchanged(refusal),
     describe: () => description,
     async dispose() {
       isClosed = true;

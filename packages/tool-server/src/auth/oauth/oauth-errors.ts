@@ -5,7 +5,7 @@ import type { OAuthContext } from "./oauth-context.js";
 
 const maxPartLength = 2000;
 
-/** An error whose problem starts with the name of the server. Redacted. */
+/** An error whose subject is the server. Redacted. */
 export function oauthFailure(
   { server, secrets }: Pick<OAuthContext, "server" | "secrets">,
   code: ToolServerErrorCode,
@@ -13,7 +13,8 @@ export function oauthFailure(
   options: ErrorOptions & { readonly details?: ToolServerErrorDetails } = {},
 ): ToolServerError {
   const shown = (text: string): string => printableText(secrets.redact(text), maxPartLength);
-  const parts = { problem: shown(`The server ${JSON.stringify(server)}: ${problem}`), advice: shown(advice) };
+  const subject = shown(`The server ${JSON.stringify(server)}:`);
+  const parts = { subject, problem: shown(problem), advice: shown(advice) };
   return new ToolServerError(code, parts, options);
 }
 

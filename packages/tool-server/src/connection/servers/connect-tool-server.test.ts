@@ -131,6 +131,21 @@ test("fails with UNAUTHORIZED for a wrong token, without quoting it, and leaves 
   expect(open.size).toBe(0);
 });
 
+const oauth = { vault: createMemoryVault() };
+
+test.each<[string, object, object?]>([
+  ["no credential", {}],
+  ["a wrong token", { headers: { Authorization: "Bearer another-token-that-is-wrong" } }],
+  ["a token in another header", { headers: { "X-Token": "another-token-that-is-wrong" } }],
+  ["a bare token", { headers: { Authorization: "another-token-that-is-wrong" } }],
+  ["a header of the connection", { headers: { Host: "example.com" } }],
+  ["no sign-in", {}, { oauth }],
+])("speaks to a program of no entry, option or command of a configuration file, with %s", async (_, more, options) => {
+  const { url } = await startServer();
+  const { message } = await failureOf(connectToolServer({ url, ...more }, options));
+  expect(message).not.toMatch(/\bentry\b|headersHelper| --|wirescope/);
+});
+
 test("names the value undefined if the program built a header from a variable that is not set", async () => {
   const { url } = await startServer();
   const headers = { Authorization: `Bearer ${process.env.A_VARIABLE_THAT_IS_NOT_SET}` };

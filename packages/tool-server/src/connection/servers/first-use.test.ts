@@ -4,6 +4,7 @@ import type { SignIn } from "../../auth/oauth/sign-in/sign-in.js";
 import type { Vault } from "../../auth/vault/vault.js";
 import type { Clock } from "../../clock.js";
 import { parseConfiguration } from "../../config/parse-configuration.js";
+import { failureOf } from "../../failure-of.test.helper.js";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
 import type { OAuthSettings } from "./entry-oauth.js";
 import { createToolServers, type ToolServers } from "./tool-servers.js";
@@ -64,6 +65,18 @@ test("(11) names the command in the failure if there is no user to ask, and does
   expect(world.authorization.requests).toEqual([]);
 });
 
+test("names the server once if a sign-in failed", async () => {
+  const world = await createOAuthWorld();
+  const signIn: SignIn = {
+    async begin() {
+      throw new Error("no browser");
+    },
+  };
+  const connection = await serversOf(world, { signIn }).open("notes");
+  const { message } = await failureOf(connection.listTools());
+  expect(message.match(/"notes"/g)).toHaveLength(1);
+});
+
 test("names a missing permission with the command that requests it", async () => {
   const world = await createOAuthWorld();
   const servers = serversOf(world, {});
@@ -122,7 +135,8 @@ test.each([1, 6])(
   async (attempts) => {
     const world = await createOAuthWorld();
     const { servers, connection } = await openRejected(world, attempts);
-    await expect(connection.listTools()).rejects.toMatchObject({ message: expect.stringContaining("tried again") });
+    const message = expect.stringMatching(/ It is tried again .*: wirescope login notes$/);
+    await expect(connection.listTools()).rejects.toMatchObject({ message });
     const session = await servers.oauth("notes");
     await session?.signIn(world.person);
     expect(await connection.callTool({ name: "scopes", arguments: {} })).toMatchObject({

@@ -133,7 +133,8 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     oauth: oauth && {
       session: oauth,
       signIn: options.oauth?.signIn,
-      login: options.oauth?.loginCommand?.(entry.name),
+      // A server that code names has no line in a file, and no command finds it.
+      login: options.oauth?.loginCommand?.(entry.name) ?? (entry.line === 0 ? false : undefined),
     },
     onRun: (run) => reportHelperRun(report, info, run),
     track,

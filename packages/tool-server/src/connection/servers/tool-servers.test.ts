@@ -151,14 +151,14 @@ describe("opening", () => {
     const servers = create({ api: { type: "http", url: "http://api.example.com/mcp" } });
     const error = await failureOf(servers.open("api"));
     expect(error.code).toBe("ENTRY_INVALID");
-    expect(error.message).toMatch(/^The entry of the server "api" has errors. 1:\d+: The url uses http/);
+    expect(error.message).toMatch(/^The server "api" cannot be used. 1:\d+: The url uses http/);
   });
 
   test("reports an entry that cannot be parsed in the same way, and not as a missing one", async () => {
     const error = await failureOf(create({ ...tenant, api: "node server.js" }, acme).open("api"));
     expect(error.code).toBe("ENTRY_INVALID");
     expect(error.message).toMatch(
-      /^The entry of the server "api" has errors. 1:\d+: The entry must be an object, but is a string/,
+      /^The server "api" cannot be used. 1:\d+: The entry must be an object, but is a string/,
     );
   });
 

@@ -132,7 +132,7 @@ function assertValid(name: string, { findings }: Configuration): void {
     message: line === 0 ? message : `${line}:${column}: ${message}`,
     fix,
   }));
-  const subject = `The entry of the server ${JSON.stringify(name)} has errors.`;
+  const subject = `The server ${JSON.stringify(name)} cannot be used.`;
   throw new ToolServerError("ENTRY_INVALID", { subject, ...partsOfFindings(placed) });
 }
 

@@ -106,7 +106,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
       const document = isWithoutDocument ? "; or publish a client-id metadata document, and set clientMetadataUrl" : "";
       throw oauthFailure(context, "REGISTRATION_REFUSED", {
         problem: `its authorization server ${server.issuer} does not support dynamic client registration.`,
-        advice: `Register a client manually with its operator, and set clientId in the oauth object of the entry${document}.`,
+        advice: `Register a client manually with its operator, and set clientId in the oauth settings of the server${document}.`,
       });
     }
     const response = await sendOAuthRequest(context, registrationRequest(server, redirectUri), signal);

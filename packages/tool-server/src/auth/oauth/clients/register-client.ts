@@ -60,7 +60,7 @@ export function processRegistration(
   if ((status === 200 || status === 201) && clientId !== undefined && clientId.length > maxClientIdLength) {
     const problem = `its authorization server registered a client whose id is longer than ${maxClientIdLength} characters.`;
     const advice =
-      "Report this to its operator, or register a client manually and set clientId in the oauth object of the entry.";
+      "Report this to its operator, or register a client manually and set clientId in the oauth settings of the server.";
     throw oauthFailure(context, "REGISTRATION_REFUSED", { problem, advice }, { details: { status } });
   }
   if ((status === 200 || status === 201) && json !== undefined && clientId !== undefined) {
@@ -86,7 +86,7 @@ export function processRegistration(
     throw oauthFailure(context, "REGISTRATION_REFUSED", { problem, advice }, { details: { status, said } });
   }
   const problem = `its authorization server refused the client registration (${text}).`;
-  const advice = "Register a client manually with its operator, and set clientId in the oauth object of the entry.";
+  const advice = "Register a client manually with its operator, and set clientId in the oauth settings of the server.";
   throw oauthFailure(context, "REGISTRATION_REFUSED", { problem, advice }, { details: { status, said } });
 }
 

@@ -40,7 +40,7 @@ test.each([
   const world = await createOAuthWorld([quirk]);
   await expect(world.session().signIn(world.person)).rejects.toMatchObject({
     code: "REGISTRATION_REFUSED",
-    message: expect.stringMatching(new RegExp(`${words}.*set clientId in the oauth object of the entry`)),
+    message: expect.stringMatching(new RegExp(`${words}.*set clientId in the oauth settings of the server`)),
   });
   expect(world.signInRequests).toEqual([]);
 });

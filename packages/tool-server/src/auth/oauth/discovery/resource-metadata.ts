@@ -93,7 +93,7 @@ export async function searchResourceMetadata(
   if (foreign !== undefined) {
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
       problem: `its resource metadata describes another server (${foreign}). A token could be used there, so none is requested.`,
-      advice: "Check the url of the entry, or report this to the operator of the server.",
+      advice: "Check the url of the server, or report this to its operator.",
     });
   }
   return { metadata: undefined, isCertain };

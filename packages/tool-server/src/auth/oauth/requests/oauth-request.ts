@@ -77,7 +77,7 @@ async function sendWithinLimits(
   } catch (error) {
     if (!ToolServerError.is(error, "MESSAGE_TOO_LARGE")) throw error;
     const problem = `the response of ${urlText(context, url)} exceeds ${limits.responseBytes} bytes.`;
-    const parts = { problem, advice: "Check the url of the entry, or report this to the operator of the server." };
+    const parts = { problem, advice: "Check the url of the server, or report this to its operator." };
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", parts, { cause: error });
   } finally {
     cancelTimer();
@@ -108,7 +108,7 @@ async function sendGuarded(
       if (!isLast && (await addresses.reconsider(found.address, found.host, signal))) continue;
       const where = rangeNames[addressRangeOf(found.address) ?? "reserved"];
       const problem = `it redirects the sign-in to ${urlText(context, url)}, which is ${where} (${found.address}), unlike the server itself. Nothing was sent.`;
-      const advice = "Check the url of the entry, or report this to the operator of the server.";
+      const advice = "Check the url of the server, or report this to its operator.";
       throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", { problem, advice }, { cause: error });
     }
   }

@@ -31,8 +31,8 @@ export interface OAuthCredentialOptions {
   readonly session: OAuthSession;
   /** Asks a user who is waiting to sign in. Default: never, and no browser opens. */
   readonly signIn?: SignIn | undefined;
-  /** The command with which a user signs in, for errors. Default: `wirescope login` and the name of the server. */
-  readonly login?: string | undefined;
+  /** The command with which a user signs in, for errors; false if there is none. Default: `wirescope login` and the name of the server. */
+  readonly login?: string | false | undefined;
   /** Other headers of the entry, such as one that selects a tenant; not Authorization. */
   readonly headers?: readonly HeaderSource[] | undefined;
 }

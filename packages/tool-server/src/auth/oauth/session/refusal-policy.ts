@@ -1,7 +1,7 @@
 import { backOffMs } from "../../../back-off.js";
 import { commandLine, isPlainScope } from "../../../command-line.js";
 import { untracked } from "../../../diagnostics.js";
-import { describeProblem, ToolServerError } from "../../../errors.js";
+import { describeReason, ToolServerError } from "../../../errors.js";
 import { giveUp, type RefusalDecision, statusText } from "../../credentials/credential.js";
 import type { ResourceChallenge } from "../discovery/resource-challenge.js";
 import { maxScopes, scopesBeyond, unionOf } from "../discovery/scopes.js";
@@ -30,15 +30,16 @@ const maxStepUps = 5;
 const firstPauseMs = 30_000;
 const maxPauseMs = 600_000;
 
-/** `login` is the command with which a user signs in, `keyHeaders` the headers of the entry that may carry an API key. */
+/** `login` is the command with which a user signs in, or false if there is none; `keyHeaders` are the headers of the entry that may carry an API key. */
 export function createRefusalPolicy(
   session: OAuthSession,
   signIn: SignIn | undefined,
-  login: string = commandLine("login", session.context.server),
+  login: string | false = commandLine("login", session.context.server),
   keyHeaders: readonly string[] = [],
 ): RefusalPolicy {
   const { context } = session;
   const { clock, track = untracked } = context;
+  const howToSignIn = signIn === undefined ? "pass a SignIn as `oauth.signIn`" : "call again later";
   const stepUps = new Set<string>();
   let pause: { readonly count: number; readonly until: number; readonly why: string } | undefined;
   /** The last token that replaced a refused one. */
@@ -60,7 +61,10 @@ export function createRefusalPolicy(
   ): Promise<RefusalDecision> => {
     if (reason === "step-up") session.requestScopesLater(challenge.scopes);
     const scopes = reason === "step-up" ? challenge.scopes.filter(isPlainScope) : [];
-    const advice = `Sign in with: ${[login, ...scopes.map((scope) => `--scope ${scope}`)].join(" ")}`;
+    const advice =
+      login === false
+        ? `To sign in, ${howToSignIn}.`
+        : `Sign in with: ${[login, ...scopes.map((scope) => `--scope ${scope}`)].join(" ")}`;
     // A 403 that does not ask for a token may have any reason, such as a firewall, so no sign-in is started.
     if ((signIn === undefined || status === 403) && reason === "first" && !challenge.isOAuth) {
       // A server that needs an API key responds in the same way, so do not claim that it uses OAuth.
@@ -69,9 +73,10 @@ export function createRefusalPolicy(
       const problem = `${statusText(status)}: the server does not say how to sign in.`;
       const code = status === 403 ? "FORBIDDEN" : "UNAUTHORIZED";
       const failed = session.signInFailure;
-      if (failed === undefined) return giveUp(problem, `${key} If it supports OAuth: ${login}`, code);
+      const next = login === false ? `If it supports OAuth, ${howToSignIn}.` : `If it supports OAuth: ${login}`;
+      if (failed === undefined) return giveUp(problem, `${key} ${next}`, code);
       // The same sign-in would fail again.
-      return giveUp(`${problem} The last sign-in failed: ${describeProblem(failed)}`, key, code);
+      return giveUp(`${problem} The last sign-in failed: ${describeReason(failed)}`, key, code);
     }
     if (signIn === undefined) return giveUp(why, advice, "SIGN_IN_NEEDED", { scopes });
     if (pause !== undefined && clock.now() < pause.until) {
@@ -84,7 +89,7 @@ export function createRefusalPolicy(
     } catch (error) {
       signal.throwIfAborted();
       if (!ToolServerError.is(error)) throw error;
-      const problem = describeProblem(error);
+      const problem = describeReason(error);
       pauseSignIns(`The last sign-in failed, so the next one has to be started manually. ${problem}`);
       return giveUp(problem, error.advice, error.code);
     }
@@ -154,14 +159,14 @@ export function createRefusalPolicy(
     } catch (error) {
       signal.throwIfAborted();
       if (!ToolServerError.is(error)) throw error;
-      return giveUp(describeProblem(error), error.advice, error.code);
+      return giveUp(describeReason(error), error.advice, error.code);
     }
     const problem =
       token === undefined
         ? `${statusText(status)}: sign-in required.`
         : "401 Unauthorized: the token cannot be renewed.";
     const why =
-      notRenewed === undefined ? problem : `${problem} The last renewal was refused: ${describeProblem(notRenewed)}`;
+      notRenewed === undefined ? problem : `${problem} The last renewal was refused: ${describeReason(notRenewed)}`;
     if (session.isMachine) return giveUp(why, "Check the client and its scopes.", "TOKEN_REFUSED");
     return askUser(session.describe().issuer === undefined ? "first" : "dead", why, refused, signal);
   };

@@ -122,7 +122,7 @@ function documentRefused(context: OAuthContext, issuer: string, url: string): To
   return oauthFailure(context, "REGISTRATION_REFUSED", {
     problem: `its authorization server ${issuer} does not accept the client-id metadata document ${url}, and registers no clients.`,
     advice:
-      "Check that it can read the document at that address. Otherwise set clientMetadataUrl, or clientId, in the oauth object of the entry.",
+      "Check that it can read the document at that address. Otherwise set clientMetadataUrl, or clientId, in the oauth settings of the server.",
   });
 }
 

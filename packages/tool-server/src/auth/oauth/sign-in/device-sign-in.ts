@@ -58,7 +58,7 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
   if (error === "invalid_client") {
     const failure = oauthFailure(context, "TOKEN_REFUSED", {
       problem: `its device endpoint does not know this client (${peerErrorOf(context, response).text}).`,
-      advice: "Register the client with its operator, and set clientId in the oauth object of the entry.",
+      advice: "Register the client with its operator, and set clientId in the oauth settings of the server.",
     });
     return { client, outcome: { kind: "refused", error, failure } };
   }

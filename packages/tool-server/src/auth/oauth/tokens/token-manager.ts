@@ -1,7 +1,7 @@
 import { backOffMs } from "../../../back-off.js";
 import { untilAborted } from "../../../clock.js";
 import { type SetOutcome, untracked } from "../../../diagnostics.js";
-import { describeProblem, ToolServerError } from "../../../errors.js";
+import { describeReason, ToolServerError } from "../../../errors.js";
 import { createSingleFlight } from "../../../single-flight.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
@@ -267,6 +267,6 @@ function pausedFailure(
   { error, until }: { readonly error: ToolServerError; readonly until: number },
 ): ToolServerError {
   const seconds = Math.ceil((until - options.clock.now()) / 1000);
-  const problem = `cannot renew its token; the next attempt is in ${seconds} s. ${describeProblem(error)}`;
+  const problem = `cannot renew its token; the next attempt is in ${seconds} s. ${describeReason(error)}`;
   return oauthFailure(options, error.code, { problem, advice: error.advice }, { cause: error });
 }
