@@ -117,6 +117,26 @@ describe.skipIf(!isChromiumInstalled)("the calls in the page", () => {
     await expect.poll(() => new URL(page.url()).searchParams.get("panel")).toMatch(/^\/object\/socket\/\d+$/);
   });
 
+  test("keeps four windows current at once, which over HTTP/1.1 share six connections", async () => {
+    await using client = await withClose(await connect("many-windows"));
+    const first = await gateway.open("/calls");
+    const windows = [first];
+    for (const path of ["/tools?name=wild__echo", "/calls", "/tools?name=wild__echo"]) {
+      const page = await first.context().newPage();
+      await page.goto(new URL(path, gateway.url).href);
+      windows.push(page);
+    }
+    await echo(client, "seen by all");
+    for (const page of windows) {
+      await page.getByText("live", { exact: true }).waitFor();
+      if (page.url().includes("/calls")) await rows(page).getByText("many-windows").first().waitFor();
+      else {
+        await page.getByRole("button", { name: "Run", exact: true }).click();
+        await page.getByRole("region", { name: "Result", exact: true }).getByText("done").waitFor();
+      }
+    }
+  });
+
   test("filters by outcome in the address, searches, and says how to see the rest", async () => {
     await using client = await withClose(await connect("editor"));
     await echo(client, "fail");
@@ -174,22 +194,27 @@ describe.skipIf(!isChromiumInstalled)("the calls in the page", () => {
     await rows(page).first().waitFor();
   });
 
-  test("stays usable in several windows, and says which of them waits for a connection", async () => {
+  test("stays usable in five windows, and says that the sixth waits for a connection", async () => {
     const client = await connect("windows");
     await client.callTool({ name: "wild__echo", arguments: { text: "in two windows" } });
     await client.close();
     const page = await gateway.open("/calls");
     const rows = page.getByRole("table", { name: "calls" }).locator("tbody tr");
     await rows.first().waitFor();
-    const second = await page.context().newPage();
-    await second.goto(new URL("/calls", gateway.url).href);
-    const note = second.getByText("Other windows with this page use all connections");
+    const open = async (): Promise<Page> => {
+      const next = await page.context().newPage();
+      await next.goto(new URL("/calls", gateway.url).href);
+      return next;
+    };
+    for (let count = 1; count < 5; count += 1) await (await open()).getByText("live", { exact: true }).waitFor();
+    const last = await open();
+    const note = last.getByText("Other windows with this page use all connections");
     await note.waitFor();
     await rows.first().click();
     await page.getByRole("list", { name: "Phases of the call" }).waitFor();
     await page.close();
     await note.waitFor({ state: "detached" });
-    await second.getByRole("table", { name: "calls" }).locator("tbody tr").first().waitFor();
+    await last.getByRole("table", { name: "calls" }).locator("tbody tr").first().waitFor();
   });
 
   test("ends the capture and deletes the bodies", async () => {

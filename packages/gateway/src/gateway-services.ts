@@ -34,7 +34,12 @@ export function createGatewayServices(options: GatewayServicesOptions): GatewayS
     for (const service of services) service.close();
   };
   return {
-    names: ["wirescope.v1.AdminService", "wirescope.v1.TimelineService", ...observers.map(({ name }) => name)],
+    names: [
+      "wirescope.v1.AdminService",
+      "wirescope.v1.TimelineService",
+      ...(page === undefined ? [] : ["wirescope.v1.PageService"]),
+      ...observers.map(({ name }) => name),
+    ],
     async open() {
       const { createAdmin } = await import("./admin/admin.js");
       const { createAdministratorCheck } = await import("./admin/admin-request.js");
@@ -44,11 +49,23 @@ export function createGatewayServices(options: GatewayServicesOptions): GatewayS
       await nextTurn();
       const keepsHistory = page !== undefined;
       const assertAdministrator = createAdministratorCheck(adminToken, isAdministratorPage);
-      services = [
-        createAdmin({ ...options, isAdministratorPage, keepsHistory }),
-        createTimelineService(registry, { keepsHistory }),
-        ...(await Promise.all(observers.map(({ load }) => load(assertAdministrator)))),
-      ];
+      const admin = createAdmin({ ...options, isAdministratorPage, keepsHistory });
+      const timeline = createTimelineService(registry, { keepsHistory });
+      const loaded = await Promise.all(observers.map(({ load }) => load(assertAdministrator)));
+      services = [admin, timeline, ...loaded];
+      if (page !== undefined) {
+        const { createPageService } = await import("./admin/page-service.js");
+        const watched = [admin, ...loaded];
+        const pageService = createPageService({
+          timeline,
+          routes(router) {
+            for (const { routes } of watched) routes(router);
+          },
+          hasCalls: observers.some(({ name }) => name === "wirescope.v1.CallService"),
+          events: options.events,
+        });
+        services = [...services, pageService];
+      }
       if (isClosed) close();
       return {
         files: services.flatMap(({ files }) => files),

@@ -3,14 +3,14 @@ import { render } from "preact";
 import { App } from "./shell/app.js";
 import { addShellCommands } from "./shell/palette/shell-commands.js";
 import { listenForShortcuts } from "./shell/shortcuts.js";
-import { followPastServers, watchServers, watchTimeline } from "./shell/store/index.js";
+import { followMoment, followPastServers, watchLive } from "./shell/store/index.js";
 
 const root = document.getElementById("app");
 if (root !== null) {
   listenForShortcuts();
   addShellCommands();
-  watchServers();
-  watchTimeline();
+  watchLive();
+  followMoment();
   followPastServers();
   render(<App />, root);
 }

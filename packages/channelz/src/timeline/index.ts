@@ -35,6 +35,7 @@ export {
 } from "./timeline.js";
 export {
   createTimelineClient,
+  createTimelineReader,
   type HistoryRequest,
   type TimelineClient,
   type TimelineHistory,

@@ -1,5 +1,11 @@
+import { fromBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { type SamplingCost as CostMessage, TimelineService } from "../gen/wirescope/v1/timeline_pb.js";
+import {
+  type SamplingCost as CostMessage,
+  TimelineService,
+  type WatchTimelineResponse,
+  WatchTimelineResponseSchema,
+} from "../gen/wirescope/v1/timeline_pb.js";
 import type { TimelineChange } from "./changes.js";
 import { applyDelta, type Delta } from "./delta.js";
 import { decodeDelta } from "./encode-delta.js";
@@ -60,6 +66,25 @@ export interface WatchOptions {
   readonly minIntervalMs?: number | undefined;
 }
 
+/** Returns a function that reads one encoded message of Watch after the other. It throws if a change arrives before a snapshot. */
+export function createTimelineReader(): (message: Uint8Array) => TimelineUpdate {
+  const read = createReader();
+  return (message) => read(fromBinary(WatchTimelineResponseSchema, message));
+}
+
+function createReader(): (message: WatchTimelineResponse) => TimelineUpdate {
+  let snapshot: Snapshot | undefined;
+  return ({ frame, cost }) => {
+    let delta: Delta | undefined;
+    if (frame?.content.case === "snapshot") snapshot = decodeSnapshot(frame.content.value);
+    else if (frame?.content.case === "delta" && snapshot !== undefined) {
+      delta = decodeDelta(snapshot, frame.content.value);
+      snapshot = applyDelta(snapshot, delta);
+    } else throw new ConnectError("The server sent a change before a snapshot.", Code.Internal);
+    return { snapshot, delta, cost: decodeCost(cost) };
+  };
+}
+
 /** Creates a client for the timeline service, for browsers and Node. */
 export function createTimelineClient(transport: Transport): TimelineClient {
   const client = createClient(TimelineService, transport);
@@ -67,17 +92,9 @@ export function createTimelineClient(transport: Transport): TimelineClient {
     async *watch({ signal, minIntervalMs = 0 } = {}) {
       const left = new AbortController();
       const both = signal === undefined ? left.signal : AbortSignal.any([signal, left.signal]);
-      let snapshot: Snapshot | undefined;
+      const read = createReader();
       try {
-        for await (const { frame, cost } of client.watch({ minIntervalMs }, { signal: both })) {
-          let delta: Delta | undefined;
-          if (frame?.content.case === "snapshot") snapshot = decodeSnapshot(frame.content.value);
-          else if (frame?.content.case === "delta" && snapshot !== undefined) {
-            delta = decodeDelta(snapshot, frame.content.value);
-            snapshot = applyDelta(snapshot, delta);
-          } else throw new ConnectError("The server sent a change before a snapshot.", Code.Internal);
-          yield { snapshot, delta, cost: decodeCost(cost) };
-        }
+        for await (const message of client.watch({ minIntervalMs }, { signal: both })) yield read(message);
       } catch (error) {
         if (!signal?.aborted) throw ConnectError.from(error);
       } finally {

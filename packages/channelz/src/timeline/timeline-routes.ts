@@ -1,4 +1,4 @@
-import { create, type DescFile } from "@bufbuild/protobuf";
+import { create, type DescFile, toBinary } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -54,6 +54,16 @@ export function timelineRoutes(
       jsonOptions: { ...options.jsonOptions, registry: payloadRegistry },
     });
   };
+}
+
+/** The encoded messages of Watch. */
+export async function* timelineMessages(
+  { timeline, cost }: ServedTimeline,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  for await (const message of watch(timeline, cost, minIntervalMs, signal)) {
+    yield toBinary(WatchTimelineResponseSchema, message);
+  }
 }
 
 function implement({ timeline, cost }: ServedTimeline): ServiceImpl<typeof TimelineService> {

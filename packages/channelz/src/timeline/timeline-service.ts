@@ -2,12 +2,14 @@ import type { DescFile } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Source } from "../source.js";
 import { sampleWhileWatched } from "./sample-while-watched.js";
-import { timelineFiles, timelineRoutes } from "./timeline-routes.js";
+import { timelineFiles, timelineMessages, timelineRoutes } from "./timeline-routes.js";
 
 /** The timeline of a source, to serve next to Channelz (`ListenOptions.services`). */
 export interface TimelineServiceParts {
   readonly files: readonly DescFile[];
   readonly routes: (router: ConnectRouter) => void;
+  /** The encoded messages of Watch, for a service that adds others to the same stream. */
+  watch(signal: AbortSignal): AsyncGenerator<Uint8Array>;
   /** Ends sampling. */
   close(): void;
 }
@@ -33,5 +35,6 @@ export function createTimelineService(source: Source, options: TimelineServiceOp
     maxBytes,
     maxAgeMs: historyMs,
   });
-  return { files: timelineFiles, routes: timelineRoutes(watched), close: watched.stop };
+  const watch = (signal: AbortSignal): AsyncGenerator<Uint8Array> => timelineMessages(watched, signal);
+  return { files: timelineFiles, routes: timelineRoutes(watched), watch, close: watched.stop };
 }

@@ -82,7 +82,7 @@ export async function serveTargetPage(
 }
 
 /** The timeline that the page shows: a whole recording, or samples of the processes. */
-async function openTimeline(source: Source, targets: readonly string[]): Promise<TimelineServiceParts> {
+async function openTimeline(source: Source, targets: readonly string[]): Promise<Omit<TimelineServiceParts, "watch">> {
   const { createTimelineService, timelineRoutes } = await import("@wirescope/channelz/timeline");
   const target = targets.length === 1 ? targets[0] : undefined;
   if (!target?.startsWith(recordingPrefix)) return createTimelineService(source, { keepsHistory: false, target });

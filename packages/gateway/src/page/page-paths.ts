@@ -64,6 +64,7 @@ const sessionServices: ReadonlySet<string> = new Set([
   "wirescope.v1.AdminService",
   "wirescope.v1.TimelineService",
   "wirescope.v1.CallService",
+  "wirescope.v1.PageService",
 ]);
 
 /** The path of tool calls. */

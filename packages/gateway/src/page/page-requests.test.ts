@@ -3,9 +3,9 @@ import { text } from "node:stream/consumers";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { createTimelineClient } from "@wirescope/channelz/timeline";
+import { createTimelineClient, createTimelineReader } from "@wirescope/channelz/timeline";
 import { expect, onTestFinished, test } from "vitest";
-import { createAdminClient } from "../admin/client/admin-client.js";
+import { createAdminClient, createPageClient } from "../admin/client/admin-client.js";
 import { pollOptions } from "../gateway.test.helper.js";
 import { type Browser, enter, type PageWorld, type RawResponse, send, startPage } from "./page.test.helper.js";
 
@@ -144,6 +144,29 @@ test("[TS-D-ADMIN-10] streams the gateway's objects to a browser, and shows earl
   await expect.poll(failed, pollOptions).toBe(true);
   const { servers } = await admin.listServers({ time: timestampFromMs(1) });
   expect(servers).toMatchObject([{ name: "gone" }]);
+});
+
+test("streams objects and servers to a browser on one connection", async () => {
+  const world = await startPage(undefined, { gone: { command: process.execPath, args: ["-e", "process.exit(3)"] } });
+  const headers = headersOf(await enter(world, { rights: "reader" }));
+  const transport = createConnectTransport({
+    baseUrl: world.url,
+    httpVersion: "1.1",
+    interceptors: [
+      (next) => (request) => {
+        for (const [name, value] of Object.entries(headers)) request.header.set(name, value);
+        return next(request);
+      },
+    ],
+  });
+  const read = createTimelineReader();
+  const seen = new Set<string>();
+  for await (const { event } of createPageClient(transport).watch({})) {
+    if (event.case === "timeline") for (const { name } of read(event.value).snapshot.objects.values()) seen.add(name);
+    if (event.case === "servers")
+      for (const { name, failure } of event.value.servers) if (failure) seen.add(`${name} failed`);
+    if (seen.has("gone") && seen.has("gone failed")) break;
+  }
 });
 
 test("[TS-D-PAGE-4] lets a reader read, but not change anything or call a tool", async () => {

@@ -1,7 +1,7 @@
 import "./calls-view.css";
 import { printableText } from "@wirescope/channelz/internal/text";
 import type { VNode } from "preact";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import {
   ActionButton,
   Button,
@@ -25,7 +25,6 @@ import {
   readCall,
   session,
   useCommands,
-  watchCalls,
 } from "../shell/store/index.js";
 import { outcomes, titleOfCall, toneOfOutcome } from "./call-labels.js";
 import { type CallFilter, callsAt, filterCalls, holdList, valuesOf } from "./call-list.js";
@@ -88,7 +87,6 @@ const open = ({ id }: CallRow): void => openPanel(`/calls/${encodeURIComponent(i
 
 /** The calls of the gateway as they happen. */
 export function CallsView({ query }: ViewProps): VNode {
-  useEffect(watchCalls, []);
   const [isPaused, setPaused] = useState(false);
   const filter: CallFilter = {
     server: query.get("server") ?? "",

@@ -3,6 +3,7 @@ import type { UniversalClientFn } from "@connectrpc/connect/protocol";
 import { createTransport } from "@connectrpc/connect/protocol-connect";
 import { AdminService, type Failure, FailureSchema } from "../../gen/wirescope/v1/admin_pb.js";
 import { CallService } from "../../gen/wirescope/v1/calls_pb.js";
+import { PageService } from "../../gen/wirescope/v1/page_pb.js";
 import { type AdminTokens, sendTokens } from "./admin-header.js";
 
 /** The methods of the service. They reject with a ConnectError, see `readAdminError`. */
@@ -34,6 +35,15 @@ export type CallClient = Client<typeof CallService>;
 export function createCallClient(options: AdminClientOptions | Transport): CallClient {
   const client = createClient(CallService, "unary" in options ? options : createFetchTransport(options));
   return { ...client, watchCalls: (request, given) => endWithLoop((call) => client.watchCalls(request, call), given) };
+}
+
+/** The method of the page's one stream. It rejects with a ConnectError. */
+export type PageClient = Client<typeof PageService>;
+
+/** Creates a client for what the page of a gateway shows, over a Connect transport. */
+export function createPageClient(transport: Transport): PageClient {
+  const client = createClient(PageService, transport);
+  return { watch: (request, given) => endWithLoop((call) => client.watch(request, call), given) };
 }
 
 /** Why a method failed. */

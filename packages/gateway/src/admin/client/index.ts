@@ -7,5 +7,6 @@ export {
   type CallClient,
   createAdminClient,
   createCallClient,
+  createPageClient,
   readAdminError,
 } from "./admin-client.js";

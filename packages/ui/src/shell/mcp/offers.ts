@@ -1,7 +1,8 @@
-import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { keepStream } from "../store/connection.js";
+import { changedLists } from "../store/live.js";
 import { gatewayClient, originExtension } from "./gateway-client.js";
-import { objectOf, type RpcObject } from "./mcp-client.js";
+import { type McpRequestOptions, objectOf, type RpcObject } from "./mcp-client.js";
 import { listMethod, type Offer, type OfferKind, offersOf } from "./offer.js";
 
 const maxSuggestions = 100;
@@ -26,62 +27,52 @@ export const subscribedResources: ReadonlySignal<readonly string[]> = computed((
 /** How often each subscribed resource was updated. */
 export const resourceUpdates: ReadonlySignal<ReadonlyMap<string, number>> = computed(() => updates.value);
 
-/** Which lists change with a notification. */
-const changedBy: Readonly<Record<string, readonly OfferKind[]>> = {
-  "notifications/tools/list_changed": ["tool"],
-  "notifications/resources/list_changed": ["resource", "template"],
-  "notifications/prompts/list_changed": ["prompt"],
+const kindsOf: Readonly<Record<string, readonly OfferKind[]>> = {
+  tools: ["tool"],
+  resources: ["resource", "template"],
+  prompts: ["prompt"],
 };
 
-/** Keeps the lists current while the tools are shown. Returns a function that ends it. */
+/** Keeps the lists and the subscribed resources current while the tools are shown. Returns a function that ends it. */
 export function watchOffers(): () => void {
-  return keepStream(true, async (_, ended, onMessage) => {
-    // Until the gateway ends it. If the subscribed resources change, it starts again at once.
-    while (!ended.aborted && (await listen(ended, onMessage)));
+  let isLoaded = false;
+  const stopLists = effect(() => {
+    const changed = changedLists.value;
+    if (changed === undefined) return;
+    void load(isLoaded ? changed.flatMap((list) => kindsOf[list] ?? []) : kinds);
+    isLoaded = true;
   });
+  // The resources of a subscription cannot change, so a new subscription replaces it.
+  const stopUpdates = effect(() => {
+    const uris = subscribed.value;
+    return uris.length === 0 ? undefined : keepStream(true, (_, ended, onMessage) => listen(uris, ended, onMessage));
+  });
+  return () => {
+    stopLists();
+    stopUpdates();
+  };
 }
-
-let restart = new AbortController();
 
 /** Subscribes to updates of a resource, or unsubscribes. */
 export function setSubscribed(uri: string, isSubscribed: boolean): void {
   const others = subscribed.peek().filter((each) => each !== uri);
   subscribed.value = isSubscribed ? [...others, uri] : others;
-  // The resources of a subscription cannot change, so a new subscription replaces it.
-  restart.abort();
 }
 
-/** One subscription, until it ends or its resources change. Resolves with whether it is replaced. */
-async function listen(ended: AbortSignal, onMessage: () => void): Promise<boolean> {
-  restart = new AbortController();
-  const { signal: replaced } = restart;
-  const notifications = {
-    toolsListChanged: true,
-    resourcesListChanged: true,
-    promptsListChanged: true,
-    ...(subscribed.peek().length === 0 ? {} : { resourceSubscriptions: subscribed.peek() }),
+async function listen(uris: readonly string[], ended: AbortSignal, onMessage: () => void): Promise<void> {
+  const options: McpRequestOptions = {
+    signal: ended,
+    onNotification({ method, params: { uri } }) {
+      onMessage();
+      if (method === "notifications/resources/updated" && typeof uri === "string") countUpdate(uri);
+    },
   };
   try {
-    await gatewayClient.request(
-      "subscriptions/listen",
-      { notifications },
-      {
-        signal: AbortSignal.any([ended, replaced]),
-        onNotification({ method, params: { uri } }) {
-          onMessage();
-          if (method === "notifications/subscriptions/acknowledged") void load(kinds);
-          if (method === "notifications/resources/updated" && typeof uri === "string") countUpdate(uri);
-          const changed = changedBy[method];
-          if (changed !== undefined) void load(changed);
-        },
-      },
-    );
+    await gatewayClient.request("subscriptions/listen", { notifications: { resourceSubscriptions: uris } }, options);
   } catch (error) {
-    if (replaced.aborted) return true;
     if (!ended.aborted) failure.value = error;
     throw error;
   }
-  return false;
 }
 
 function countUpdate(uri: string): void {

@@ -1,8 +1,14 @@
 import { durationMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import { type Call, type CallClient, CallOutcome, type CaptureState, createCallClient } from "@wirescope/gateway/admin";
+import {
+  type Call,
+  type CallClient,
+  CallOutcome,
+  type CaptureState,
+  createCallClient,
+  type WatchCallsResponse,
+} from "@wirescope/gateway/admin";
 import { applySoon } from "./batch.js";
-import { keepStream } from "./connection.js";
 import { transport } from "./transport.js";
 
 /** The client for the gateway's call log. Only the store uses it. */
@@ -49,32 +55,25 @@ export const missedCalls: ReadonlySignal<number> = computed(() => missed.value);
 
 export const capture: ReadonlySignal<CaptureStatus | undefined> = computed(() => captureState.value);
 
-export function watchCalls(): () => void {
-  return keepStream("calls", async (session, signal, onMessage) => {
-    if (!session.features.calls) {
-      onMessage();
-      return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+/** Returns a function that shows one message of the gateway's calls after the other. */
+export function createCallsReader(): (message: WatchCallsResponse) => void {
+  // Calls of an earlier run of the gateway stay: their ids are different.
+  const known = new Map((list.peek() ?? []).toReversed().map((call) => [call.id, call]));
+  let skippedCount = missed.peek();
+  return ({ skipped, calls: changed, capture: state }) => {
+    if (skipped > 0n) dropRunning(known);
+    skippedCount += Number(skipped);
+    for (const call of changed) known.set(call.id, rowOf(call));
+    for (const id of known.keys()) {
+      if (known.size <= maxCalls) break;
+      known.delete(id);
     }
-    // Calls of an earlier run of the gateway stay: their ids are different.
-    const known = new Map((list.peek() ?? []).toReversed().map((call) => [call.id, call]));
-    let skippedCount = missed.peek();
-    for await (const message of callClient.watchCalls({}, { signal })) {
-      if (message.skipped > 0n) dropRunning(known);
-      skippedCount += Number(message.skipped);
-      for (const call of message.calls) known.set(call.id, rowOf(call));
-      for (const id of known.keys()) {
-        if (known.size <= maxCalls) break;
-        known.delete(id);
-      }
-      onMessage();
-      const { capture: state } = message;
-      applySoon(list, () => {
-        list.value = [...known.values()].reverse();
-        missed.value = skippedCount;
-        captureState.value = state && captureOf(state);
-      });
-    }
-  });
+    applySoon(list, () => {
+      list.value = [...known.values()].reverse();
+      missed.value = skippedCount;
+      captureState.value = state && captureOf(state);
+    });
+  };
 }
 
 /** A running call may have ended in a skipped message; calls that still run are in the same message. */

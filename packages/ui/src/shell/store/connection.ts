@@ -25,9 +25,6 @@ export const connection: ReadonlySignal<ConnectionState> = computed(() => {
 /** Reads a stream until it ends or the signal aborts, and calls `onMessage` for each message. */
 export type LiveStream = (session: Session, signal: AbortSignal, onMessage: () => void) => Promise<void>;
 
-/** Whether a stream keeps a connection open, or the feature without which it does not. */
-type HoldsConnection = boolean | keyof Session["features"];
-
 const firstRetryMs = 500;
 const maxRetryMs = 4_000;
 
@@ -42,7 +39,7 @@ const waitingNoticeMs = 1_000;
  * A hidden tab has no streams: it costs the server nothing, and browsers allow only six connections to a host over HTTP/1.1.
  * A stream that keeps a connection open may have to wait for other windows.
  */
-export function keepStream(holdsConnection: HoldsConnection, stream: LiveStream): () => void {
+export function keepStream(holdsConnection: boolean, stream: LiveStream): () => void {
   let running: AbortController | undefined;
   const restart = (): void => {
     running?.abort();
@@ -62,7 +59,7 @@ export function keepStream(holdsConnection: HoldsConnection, stream: LiveStream)
   };
 }
 
-async function run(holdsConnection: HoldsConnection, stream: LiveStream, signal: AbortSignal): Promise<void> {
+async function run(holdsConnection: boolean, stream: LiveStream, signal: AbortSignal): Promise<void> {
   let retryMs = firstRetryMs;
   if (!states.peek().has(stream)) setState(stream, "opening");
   while (!signal.aborted) {
@@ -83,8 +80,7 @@ async function run(holdsConnection: HoldsConnection, stream: LiveStream, signal:
         });
       };
       notice = setTimeout(() => !signal.aborted && setState(stream, "waiting"), waitingNoticeMs);
-      const needsSlot = typeof holdsConnection === "string" ? session.features[holdsConnection] : holdsConnection;
-      await (needsSlot ? withStreamSlot(signal, read) : read());
+      await (holdsConnection ? withStreamSlot(signal, read) : read());
     } catch {
       // The server stopped or cannot be reached. The state shows it, and the next attempt may succeed.
     } finally {

@@ -13,12 +13,12 @@ export {
   type Outcome,
   readCall,
   setCapture,
-  watchCalls,
 } from "./calls.js";
 export { addCommands, type Command, commandSources, useCommands } from "./commands.js";
 export { type ConnectionState, connection } from "./connection.js";
+export { watchLive } from "./live.js";
 export { recording } from "./recording.js";
-export { followPastServers, reloadFailure, serverNamed, servers, shownServers, watchServers } from "./servers.js";
+export { followPastServers, reloadFailure, serverNamed, servers, shownServers } from "./servers.js";
 export { isAdministrator, type Session, session, sessionState } from "./session.js";
 export { readSocket } from "./socket-details.js";
 export {
@@ -26,6 +26,7 @@ export {
   chooseTime,
   chosenTime,
   closeRecording,
+  followMoment,
   liveSnapshot,
   missingTime,
   openRecording,
@@ -37,5 +38,4 @@ export {
   shownTimeMs,
   snapshot,
   timeRange,
-  watchTimeline,
 } from "./timeline.js";

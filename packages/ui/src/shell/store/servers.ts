@@ -1,8 +1,7 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
-import { type AdminClient, createAdminClient, type Server } from "@wirescope/gateway/admin";
+import { type AdminClient, createAdminClient, type Server, type WatchServersResponse } from "@wirescope/gateway/admin";
 import { applySoon } from "./batch.js";
-import { keepStream } from "./connection.js";
 import { createLatestLoader } from "./load-latest.js";
 import { recording } from "./recording.js";
 import { session } from "./session.js";
@@ -54,23 +53,16 @@ export function putServer(server: Server): void {
   list.value = list.peek()?.map((each) => (each.name === server.name ? server : each));
 }
 
-export function watchServers(): () => void {
-  return keepStream("servers", async (session, signal, onMessage) => {
-    if (!session.features.servers) {
-      onMessage();
-      return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
-    }
-    let known: Map<string, Server> | undefined;
-    for await (const { servers: changed, removed, reloadFailure: failure } of admin.watchServers({}, { signal })) {
-      known ??= new Map();
-      for (const server of changed) known.set(server.name, server);
-      for (const name of removed) known.delete(name);
-      const next = [...known.values()];
-      onMessage();
-      applySoon(list, () => {
-        list.value = next;
-        lastReloadFailure.value = failure?.message;
-      });
-    }
-  });
+/** Returns a function that shows one message of the gateway's servers after the other. */
+export function createServersReader(): (message: WatchServersResponse) => void {
+  const known = new Map<string, Server>();
+  return ({ servers: changed, removed, reloadFailure: failure }) => {
+    for (const server of changed) known.set(server.name, server);
+    for (const name of removed) known.delete(name);
+    const next = [...known.values()];
+    applySoon(list, () => {
+      list.value = next;
+      lastReloadFailure.value = failure?.message;
+    });
+  };
 }

@@ -4,6 +4,7 @@ import {
   type Counters,
   changesIn,
   createTimelineClient,
+  createTimelineReader,
   type HistoryRequest,
   type ObjectKey,
   type SamplingCost,
@@ -11,10 +12,10 @@ import {
   type TimelineChange,
   type TimelineHistory,
   type TimelineRange,
+  type TimelineUpdate,
 } from "@wirescope/channelz/timeline";
 import { address, setMoment } from "../routing/index.js";
 import { applySoon } from "./batch.js";
-import { keepStream } from "./connection.js";
 import { createLatestLoader } from "./load-latest.js";
 import { createRateWindow, rateWindowMs } from "./rates.js";
 import { type Recording, readRecordingFile, recording, showRecording } from "./recording.js";
@@ -142,10 +143,10 @@ export function readHistory(request: HistoryRequest, signal: AbortSignal): Promi
   return recording.peek()?.history(request) ?? client.history(request, { signal });
 }
 
-/** Streams the live objects, and loads the chosen moment. Returns a function that ends it. */
-export function watchTimeline(): () => void {
+/** Loads the chosen moment. Returns a function that ends it. */
+export function followMoment(): () => void {
   const hasSession = computed(() => session.value !== undefined);
-  const endPast = effect(() => {
+  return effect(() => {
     // A link with a moment is opened before the session.
     if (!hasSession.value) return;
     const timeMs = chosenTime.value;
@@ -153,25 +154,37 @@ export function watchTimeline(): () => void {
     if (timeMs === undefined) past.value = undefined;
     else loadMoment({ timeMs, at: (at) => from.at(at) });
   });
-  const endLive = keepStream(true, async (_session, signal, onMessage) => {
-    liveWindow.clear();
-    for await (const { snapshot: next, delta, cost: spent } of client.watch({ signal })) {
-      onMessage();
-      if (delta === undefined) loadKept(signal);
-      if (next.timeMs - rangeReadMs > rangeMs) loadRange(next.timeMs, signal);
-      const added = delta === undefined ? [] : changesIn(delta, live.peek()?.origins);
-      liveWindow.add(next);
-      if (added.length > 0) liveChanges.value = [...liveChanges.peek(), ...added].slice(-maxChanges);
-      applySoon(live, () => {
-        live.value = next;
-        cost.value = spent;
-        liveRange.value = { firstMs: liveRange.peek()?.firstMs ?? next.timeMs, lastMs: next.timeMs };
-      });
-    }
-  });
-  return () => {
-    endPast();
-    endLive();
+}
+
+/** Shows the live objects of a process, until the stream ends. */
+export async function watchTarget(signal: AbortSignal, onMessage: () => void): Promise<void> {
+  const show = createUpdater(signal);
+  for await (const update of client.watch({ signal })) {
+    onMessage();
+    show(update);
+  }
+}
+
+/** Returns a function that shows one encoded message of a gateway's timeline after the other. */
+export function createTimelineUpdater(signal: AbortSignal): (message: Uint8Array) => void {
+  const read = createTimelineReader();
+  const show = createUpdater(signal);
+  return (message) => show(read(message));
+}
+
+function createUpdater(signal: AbortSignal): (update: TimelineUpdate) => void {
+  liveWindow.clear();
+  return ({ snapshot: next, delta, cost: spent }) => {
+    if (delta === undefined) loadKept(signal);
+    if (next.timeMs - rangeReadMs > rangeMs) loadRange(next.timeMs, signal);
+    const added = delta === undefined ? [] : changesIn(delta, live.peek()?.origins);
+    liveWindow.add(next);
+    if (added.length > 0) liveChanges.value = [...liveChanges.peek(), ...added].slice(-maxChanges);
+    applySoon(live, () => {
+      live.value = next;
+      cost.value = spent;
+      liveRange.value = { firstMs: liveRange.peek()?.firstMs ?? next.timeMs, lastMs: next.timeMs };
+    });
   };
 }
 
