@@ -116,7 +116,7 @@ describe("states", () => {
 });
 
 describe("the object graph", () => {
-  test("[CZ-CHANNEL-1] shows several addresses of one target as several subchannels, each with its socket", async () => {
+  test("[CZ-CHANNEL-1] [CZ-SUBCHANNEL-3] shows several addresses of one target as several subchannels, each with its socket and its share of the calls", async () => {
     const one = await serve();
     const two = await serve();
     const client = connect(`ipv4:${one.target},${two.target}`, undefined, {

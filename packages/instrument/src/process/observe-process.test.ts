@@ -1,12 +1,12 @@
 import { once } from "node:events";
-import { createServer as createHttpServer } from "node:http";
+import { Agent, createServer as createHttpServer, request, type ServerResponse } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import * as grpc from "@grpc/grpc-js";
-import { createRegistry } from "@wirescope/channelz";
+import { connectChannelz, createRegistry, listenChannelz } from "@wirescope/channelz";
 import { expect, onTestFinished, test } from "vitest";
 import { observeGrpcJs } from "../grpc-js/observe-grpc-js.js";
 import { observeHttpClients } from "../http/observe-clients.js";
-import { listen } from "../sockets/connections.test.helper.js";
+import { listen, portOf } from "../sockets/connections.test.helper.js";
 import { observeProcess } from "./observe-process.js";
 
 const nothing = { channels: 0, subchannels: 0, servers: 0, sockets: 0 };
@@ -50,4 +50,47 @@ test("rejects a second registry with advice, and leaves nothing in it", async ()
   observation.stop();
   expect(registry.size).toMatchObject(nothing);
   server.close();
+});
+
+test("[CZ-OP-11] shows a server, its connection and its call as they are at each read, from the start to the end", async () => {
+  const registry = createRegistry();
+  const observation = observeProcess(registry);
+  onTestFinished(() => observation.stop());
+  const listener = await listenChannelz(registry);
+  const source = connectChannelz(listener.address);
+  onTestFinished(async () => {
+    await source.close();
+    await listener.close({ deadlineMs: 0 });
+  });
+  /** Calls started, succeeded and failed, the number of connections, and the streams of the first. */
+  const read = async (): Promise<unknown> => {
+    const { server } = await source.getServers();
+    const found = server.find(({ ref }) => ref?.name !== "channelz (wirescope)");
+    if (found === undefined) return "no server";
+    const { callsStarted, callsSucceeded, callsFailed } = found.data!;
+    const { socketRef } = await source.getServerSockets(found.ref!.serverId);
+    const socket = socketRef[0] && (await source.getSocket(socketRef[0].socketId)).socket;
+    const streams = socket && [socket.data!.streamsStarted, socket.data!.streamsSucceeded].join();
+    return [[callsStarted, callsSucceeded, callsFailed].join(), socketRef.length, streams];
+  };
+
+  expect(await read()).toBe("no server");
+  const responses: ServerResponse[] = [];
+  const server = createHttpServer((_request, response) => responses.push(response));
+  await listen(server, { host: "127.0.0.1", port: 0 });
+  expect(await read()).toEqual(["0,0,0", 0, undefined]);
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const sent = request({ host: "127.0.0.1", port: portOf(server), agent }).end();
+  await expect.poll(() => responses.length).toBe(1);
+  expect(await read()).toEqual(["1,0,0", 1, "1,0"]);
+  responses[0]!.end("hello");
+  const [response] = await once(sent, "response");
+  response.resume();
+  await once(response, "end");
+  await expect.poll(read).toEqual(["1,1,0", 1, "1,1"]);
+  agent.destroy();
+  await expect.poll(read).toEqual(["1,1,0", 0, undefined]);
+  server.close();
+  await expect.poll(read).toBe("no server");
 });

@@ -110,6 +110,26 @@ describe.runIf(nativeSockets() !== undefined)("on Linux", () => {
     expect(Number(shownValue(client, "SO_SNDBUF"))).toBeGreaterThan(1024);
   });
 
+  test("[CZ-OPT-4] shows the size of each buffer as getsockopt() returns it: twice what was set, and not that of the other one", async () => {
+    const { client } = await connection();
+    for (const [receive, send] of [
+      [20_000, 30_000],
+      [50_000, 40_000],
+    ] as const) {
+      for (const [option, size] of [
+        [8, receive],
+        [7, send],
+      ] as const) {
+        const value = Buffer.alloc(4);
+        value.writeInt32LE(size);
+        setOption(client, 1, option, value);
+      }
+      const shown = ["SO_RCVBUF", "SO_SNDBUF"].map((name) => Number(shownValue(client, name)));
+      // The kernel doubles a size, for its own bookkeeping: socket(7).
+      expect(shown).toEqual([2 * receive, 2 * send]);
+    }
+  });
+
   test("[CZ-OPT-3] shows linger and timeouts, which Node never sets, as off and none, with their payloads", async () => {
     const { client } = await connection();
     const linger = fromBinary(SocketOptionLingerSchema, payloadOf(optionOf(client, "SO_LINGER"), "SocketOptionLinger"));
@@ -162,11 +182,13 @@ describe.runIf(nativeSockets() !== undefined)("on Linux", () => {
     accepted.write("pong");
     await once(client, "data");
     const filter = `sport = :${client.localPort} and dport = :${client.remotePort}`;
-    const words = execFileSync(socketStatistics, ["-tinH", filter], { encoding: "utf8" });
+    const words = execFileSync(socketStatistics, ["-timnH", filter], { encoding: "utf8" });
     const ofSs = (pattern: RegExp): number[] => (pattern.exec(words) ?? []).slice(1).map(Number);
     const info = tcpInfoOf(socketOptions(client));
+    const buffers = ["SO_RCVBUF", "SO_SNDBUF"].map((name) => Number(shownValue(client, name)));
 
     expect(words).toContain("ESTAB");
+    expect(buffers).toEqual(ofSs(/\bskmem:\(r\d+,rb(\d+),t\d+,tb(\d+)/));
     expect([info.tcpiSndWscale, info.tcpiRcvWscale]).toEqual(ofSs(/\bwscale:(\d+),(\d+)/));
     expect([info.tcpiSndMss]).toEqual(ofSs(/\bmss:(\d+)/));
     expect([info.tcpiRcvMss]).toEqual(ofSs(/\brcvmss:(\d+)/));
