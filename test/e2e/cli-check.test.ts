@@ -147,6 +147,26 @@ test("reports the same problems for scripts with --json", async () => {
   });
 });
 
+test("[TS-D-CHECK-2] exits with 0 for a plugin whose README has no word of permissions, even with --strict", async () => {
+  writeFileSync(join(project, "README.md"), "Set API_TOKEN.\n");
+  expect(await check([configure(bearer), "--file-only", "--strict"])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/note {2}permissions-undocumented/),
+  });
+});
+
+test("[TS-D-CHECK-3] exits with 0 for an environment file that git tracks, and with 1 if strict", async () => {
+  const file = configure(bearer);
+  writeFileSync(join(project, ".env"), "API_TOKEN=abc-def\n");
+  execFileSync("git", ["init", "--quiet"], { cwd: project });
+  execFileSync("git", ["add", ".env"], { cwd: project });
+  expect(await check([file, "--file-only"])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/warning {2}env-file-tracked/),
+  });
+  expect((await check([file, "--file-only", "--strict"])).code).toBe(1);
+});
+
 test("speaks of a README only for a plugin, which others install", async () => {
   rmSync(join(project, "README.md"));
   const file = configure(bearer);
