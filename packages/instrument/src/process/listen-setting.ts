@@ -21,6 +21,6 @@ export function parseListenSetting(setting: string, pid: number): Pick<ListenOpt
 
 function invalid(setting: string, what: string): TypeError {
   return new TypeError(
-    `Cannot listen on ${JSON.stringify(setting)}: ${what}. Use, for example, 127.0.0.1:4690 or unix:/run/app-{pid}.sock.`,
+    `Cannot listen on ${JSON.stringify(setting)}: ${what}. Use, for example, 127.0.0.1:4691 or unix:/run/app-{pid}.sock.`,
   );
 }

@@ -22,7 +22,7 @@ const observedKey = "wirescope:observed";
  *
  * A worker thread needs a listener of its own. It is observed if the port is 0, or if the thread that started it is not observed.
  *
- * Never throws: a failure is emitted as a warning that says what to do. The listener does not keep the process alive.
+ * Prints the address to standard error. Never throws: a failure is emitted as a warning that says what to do. The listener does not keep the process alive.
  */
 export async function startFromEnvironment(env: NodeJS.ProcessEnv): Promise<ObservedProcess | undefined> {
   const setting = env.WIRESCOPE_LISTEN;
@@ -46,8 +46,7 @@ export async function startFromEnvironment(env: NodeJS.ProcessEnv): Promise<Obse
       ...(tls !== undefined && { tls }),
       keepsProcessAlive: false,
     });
-    if (where.port === 0)
-      process.stderr.write(`wirescope: Channelz of process ${process.pid} on ${listener.address}\n`);
+    process.stderr.write(`wirescope: Channelz of process ${process.pid} on ${listener.address}\n`);
     return { registry, observation, address: listener.address };
   } catch (error) {
     observation.stop();
