@@ -13,9 +13,9 @@ async function examplesOf(path: string): Promise<string[]> {
   return [...text.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code ?? "");
 }
 
-/** Runs code as a module of this checkout, on the built packages, as a reader would; 4690 may be taken, so on another port. */
+/** Runs code as a module of this checkout, on the built packages, as a reader would; 4691 may be taken, so on another port. */
 async function runExamples(...examples: string[]): Promise<string> {
-  const code = [...examples, "await listener.close();"].join("\n").replaceAll("4690", String(await freePort()));
+  const code = [...examples, "await listener.close();"].join("\n").replaceAll("4691", String(await freePort()));
   const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", code], { cwd: root });
   return stdout;
 }

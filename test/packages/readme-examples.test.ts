@@ -130,7 +130,7 @@ describe.each(majors)("installed packages on Node %i", (major) => {
   });
 
   test("runs the examples of Channelz: one serves what the other reads", async () => {
-    const code = [...blocks("js"), "await listener.close();"].join("\n").replaceAll("4690", String(await freePort()));
+    const code = [...blocks("js"), "await listener.close();"].join("\n").replaceAll("4691", String(await freePort()));
     expect(await runModule(code)).toBe("orders: 1 calls, 1 failed\n");
   });
 
