@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -26,24 +26,12 @@ const peers: Readonly<Record<PeerName, Peer>> = {
   go: {
     packages: ["golang-go", "golang-google-grpc-dev"],
     args: [],
-    build() {
-      const [source, program] = [join(here, "go", "main.go"), join(built, "go-peer")];
-      const env = { GOPATH: "/usr/share/gocode", GO111MODULE: "off", GOFLAGS: "", GOCACHE: join(built, "go-cache") };
-      if (isOutdated(program, source)) run("go", ["build", "-o", program, source], env);
-      return [program];
-    },
+    build: () => [compile("go", join(here, "go", "main.go"), "go-peer")],
   },
   cpp: {
     packages: ["g++", "libgrpc++-dev", "pkg-config"],
     args: [],
-    build() {
-      const [source, program] = [join(here, "cpp", "main.cc"), join(built, "cpp-peer")];
-      if (!isOutdated(program, source)) return [program];
-      const flags = run("pkg-config", ["--cflags", "--libs", "grpc++"]).trim().split(/\s+/);
-      // The service is registered by a static object that nothing references.
-      run("g++", ["-std=c++17", source, "-o", program, ...flags, "-Wl,--no-as-needed", "-lgrpcpp_channelz"]);
-      return [program];
-    },
+    build: () => [compile("cpp", join(here, "cpp", "main.cc"), "cpp-peer")],
   },
   python: {
     packages: ["python3", "python3-grpcio", "python3-protobuf"],
@@ -64,6 +52,29 @@ export function buildPeer(name: PeerName, folder: string): readonly [program: st
   mkdirSync(built, { recursive: true });
   const [program, ...args] = peer.build();
   return [program, ...args, folder, join(root, "test", "certificates"), ...peer.args];
+}
+
+/** Compiles a program that a page of the documentation contains, and returns its path. */
+export function buildProgram(language: "go" | "cpp", code: string): string {
+  installPackages(peers[language].packages);
+  mkdirSync(built, { recursive: true });
+  const source = join(built, language === "go" ? "page.go" : "page.cc");
+  writeFileSync(source, code);
+  return compile(language, source, `${language}-page`);
+}
+
+function compile(language: "go" | "cpp", source: string, name: string): string {
+  const program = join(built, name);
+  if (!isOutdated(program, source)) return program;
+  if (language === "go") {
+    const env = { GOPATH: "/usr/share/gocode", GO111MODULE: "off", GOFLAGS: "", GOCACHE: join(built, "go-cache") };
+    run("go", ["build", "-o", program, source], env);
+  } else {
+    const flags = run("pkg-config", ["--cflags", "--libs", "grpc++"]).trim().split(/\s+/);
+    // The service is registered by a static object that nothing references.
+    run("g++", ["-std=c++17", source, "-o", program, ...flags, "-Wl,--no-as-needed", "-lgrpcpp_channelz"]);
+  }
+  return program;
 }
 
 function installPackages(packages: readonly string[]): void {

@@ -4,9 +4,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connectChannelz } from "@wirescope/channelz";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { runCommand } from "../e2e/command.test.helper.js";
-import { buildPeer, type PeerName, peerNames } from "./build-peer.test.helper.js";
+import { freePort } from "../free-port.test.helper.js";
+import { switchOnPrograms } from "../switch-on.test.helper.js";
+import { buildPeer, buildProgram, type PeerName, peerNames } from "./build-peer.test.helper.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const ca = join(root, "test", "certificates", "ca.pem");
@@ -148,4 +151,22 @@ describe.each(peerNames)("a process in %s", (name) => {
     const { rules } = deviations[name];
     expect(published.sort()).toEqual(rules.filter((id) => !id.startsWith("CZ-D-")).sort());
   });
+});
+
+test.each(["go", "cpp"] as const)("the program in docs/switch-on.md for %s serves Channelz", async (language) => {
+  const port = await freePort();
+  const [code = ""] = switchOnPrograms(language, port);
+  const child = spawn(buildProgram(language, code), { stdio: "inherit" });
+  const source = connectChannelz(`127.0.0.1:${port}`);
+  onTestFinished(async () => {
+    await source.close();
+    child.kill();
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  });
+  const servers = async (): Promise<unknown> =>
+    source.getServers().then(
+      ({ server }) => server.length,
+      ({ code }) => code,
+    );
+  await expect.poll(servers, { timeout: 30_000 }).toBe(1);
 });

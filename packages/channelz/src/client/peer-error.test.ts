@@ -36,7 +36,7 @@ describe("peerError", () => {
     expect(peerError(new ConnectError("", Code.Unimplemented), call)).toMatchObject({
       subject: "127.0.0.1:4690",
       problem: expect.stringMatching(/^does not serve /),
-      advice: "Check the port, and that the process registers its Channelz service there.",
+      advice: expect.stringMatching(/^Check the port, .* docs\/switch-on\.md says how to switch it on\.$/),
     });
   });
 

@@ -21,7 +21,8 @@ export interface PeerCall {
 const maxRemoteTextLength = 500;
 
 /** What to do if a peer responds, but does not serve Channelz. */
-export const channelzAdvice = "Check the port, and that the process registers its Channelz service there.";
+export const channelzAdvice =
+  "Check the port, and that the process serves Channelz there. No gRPC library does by default; docs/switch-on.md says how to switch it on.";
 
 const codes: Readonly<Record<Code, ChannelzErrorCode>> = {
   [Code.Canceled]: "PEER_UNAVAILABLE",
