@@ -69,5 +69,10 @@ export interface GatewayOptions {
    * the same user. Default: such a call fails, and its error names the command that signs in.
    */
   readonly signIn?: GatewaySignIn | undefined;
+  /**
+   * Whom users ask about what only the operator of the gateway can fix, such as `#tools on Slack`: clients get "Ask ….", instead of the
+   * commands that fix it. Default: they get the commands.
+   */
+  readonly contact?: (() => string | undefined) | undefined;
   readonly clock?: Clock | undefined;
 }

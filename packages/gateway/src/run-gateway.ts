@@ -53,6 +53,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   const redactAbout = (text: string, server: string | undefined, kind?: "own"): string =>
     ((server === undefined ? undefined : servers.named(server)) ?? secrets).redact(text, kind);
   const signIns = createSignIns(events);
+  const contact = options.contact ?? (() => undefined);
   const observers = await createGatewayObservers({
     registry,
     gateway: {
@@ -96,6 +97,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     servers: () => servers.all,
     offersSignIn: options.signIn !== undefined,
     tasks,
+    contact,
     onDefect: events.reportDefect,
   });
   const setLogLevel = (level: LogLevel | undefined): void => {
@@ -144,6 +146,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     events,
     traceFields,
     retry: callSignIns?.retry,
+    contact,
   });
   const parked = createParkedCalls({ max: limits.parkedCalls, timeoutMs: limits.inputMs });
   let isClosing = false;

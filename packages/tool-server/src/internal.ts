@@ -71,6 +71,7 @@ export { createStreamableHttpTransport } from "./connection/transports/streamabl
 export { defaultLimits } from "./connection/transports/transport.js";
 export { createReporter } from "./diagnostics.js";
 export { describeDuration } from "./duration.js";
+export { describeProblem } from "./errors.js";
 export { readBoundedFile } from "./files/bounded-file.js";
 export { removeLeftoversOf, temporaryNameOf } from "./files/durable-file.js";
 export { withFileLock } from "./files/file-lock.js";

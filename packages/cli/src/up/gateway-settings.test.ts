@@ -27,13 +27,15 @@ test("reads tools, limits and settings of servers, with comments", () => {
     "tools": { "github": { "allow": ["search_*"], "deny": ["*_secret"] }, "mail": {}, },
     "limits": { "clientRate": 2.5, "callIdleMs": 5000 },
     "servers": { "charts": { "prefix": "never", "era": "legacy" } },
-    "configurations": ["/home/someone/.cursor/mcp.json"]
+    "configurations": ["/home/someone/.cursor/mcp.json"],
+    "contact": "#tools on Slack"
   }`;
   expect(read(text)).toEqual({
     tools: { github: { allow: ["search_*"], deny: ["*_secret"] }, mail: {} },
     limits: { clientRate: 2.5, callIdleMs: 5000 },
     servers: { charts: { prefix: "never", era: "legacy" } },
     configurations: ["/home/someone/.cursor/mcp.json"],
+    contact: "#tools on Slack",
   });
   expect(read("{}")).toEqual({ tools: {}, limits: {}, servers: {}, configurations: [] });
 });
@@ -58,6 +60,9 @@ test.each([
   ['{"tools": []}', "1:11: tools must be an object."],
   ['{"configurations": "a"}', "1:20: configurations must be a list of files."],
   ['{"configurations": ["a.json"]}', "1:21: configurations must contain only absolute paths."],
+  ['{"contact": ["#tools"]}', "1:13: contact must be one line of 1 to 100 characters"],
+  ['{"contact": " "}', "1:13: contact must be one line"],
+  ['{"contact": "#tools\\n#more"}', "1:13: contact must be one line"],
   ['{"tools": {"a": ["x"]}}', '1:17: tools of "a" must be an object.'],
   ['{"tools": {"a": {"alow": ["x"]}}}', '1:18: Unknown list of tools "alow". Did you mean allow?'],
   ['{"tools": {"a": {"allow": "x"}}}', "1:27: allow must be a list of tool names."],

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
+import { printableText } from "@wirescope/channelz/internal";
 import type { Filters, GatewayLimits, ServerSettings, SettingsByServer, ToolFilter } from "@wirescope/gateway";
 import type { JsonMember, Position } from "@wirescope/tool-server/internal/json";
 import { suggest } from "@wirescope/tool-server/internal/suggest";
@@ -20,9 +21,14 @@ interface GatewaySettings {
   readonly servers: SettingsByServer;
   /** Configuration files of other programs that the gateway uses too. */
   readonly configurations: readonly string[];
+  /** Whom users of the gateway ask about what only its operator can fix. */
+  readonly contact: string | undefined;
 }
 
-const noSettings: GatewaySettings = { tools: {}, limits: {}, servers: {}, configurations: [] };
+const noSettings: GatewaySettings = { tools: {}, limits: {}, servers: {}, configurations: [], contact: undefined };
+
+/** In the instructions, which some clients truncate, the contact must leave room for the servers. */
+const maxContactLength = 100;
 
 const serverSettings = { prefix: ["always", "never"], era: ["auto", "legacy"] } as const;
 
@@ -119,6 +125,13 @@ function parseSettings(text: string): GatewaySettings {
     });
   };
 
+  const contactOf = ({ value }: JsonMember): string => {
+    const text = value.kind === "string" ? value.value.trim() : "";
+    if (text !== "" && text.length <= maxContactLength && text === printableText(text)) return text;
+    const problem = `contact must be one line of 1 to ${maxContactLength} characters, such as "#tools on Slack".`;
+    return fail(value, problem);
+  };
+
   const result: { -readonly [Key in keyof GatewaySettings]: GatewaySettings[Key] } = { ...noSettings };
   for (const member of membersOf(parseJsonc(text).root, "The file")) {
     const inner = (): readonly JsonMember[] => membersOf(member.value, member.key);
@@ -126,6 +139,7 @@ function parseSettings(text: string): GatewaySettings {
     else if (member.key === "limits") result.limits = Object.fromEntries(inner().map((one) => [one.key, limitOf(one)]));
     else if (member.key === "servers")
       result.servers = Object.fromEntries(inner().map((one) => [one.key, settingsOf(one)]));
+    else if (member.key === "contact") result.contact = contactOf(member);
     else if (member.key === "configurations") result.configurations = pathsOf(member);
     else unknown(member, "setting", Object.keys(noSettings));
   }

@@ -146,7 +146,7 @@ async function serve(
   const watched = [...reader.files, settings.file];
   const statesBefore = statesOf(watched);
   const { limits, ...read } = settings.read();
-  let { tools } = read;
+  let { tools, contact } = read;
   const listen = isPiped ? false : listenOptionsOf(values);
   const log = form === "off" ? undefined : createEventLog(io, form);
   // A JSON log contains only JSON.
@@ -222,6 +222,7 @@ async function serve(
     onReload: () => readAgain(),
     reloadFailure: () => reloadFailure,
     notes: reader.notes,
+    contact: () => contact,
   });
   started = gateway;
   postponeWasmTierUp();
@@ -231,10 +232,10 @@ async function serve(
   };
   const readNow = async (): Promise<void> => {
     try {
-      const { tools: next, servers } = settings.read();
-      await gateway.reload(await reader.read(), next, servers);
+      const next = settings.read();
+      await gateway.reload(await reader.read(), next.tools, next.servers);
       reloadFailure = undefined;
-      tools = next;
+      ({ tools, contact } = next);
       logConfigurationProblems();
     } catch (error) {
       if (!(error instanceof UsageError) && !ToolServerError.is(error)) throw error;

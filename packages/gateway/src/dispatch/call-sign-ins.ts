@@ -9,6 +9,7 @@ import {
   type RpcObject,
 } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
+import { problemOf } from "../client-message.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayServer } from "../servers/server.js";
 import { notCalled } from "../servers/server-calls.js";
@@ -143,8 +144,12 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
     const url = await linkTo?.(server).catch(() => undefined);
     // The link must not appear in the log and the audit, which contain error messages.
     if (url !== undefined) links.add(url);
-    const link = url === undefined ? "" : ` Or open this link, which works once: ${url}`;
-    return new RpcError(code, `${message}${why}${link}`, { data: { ...(isObject(data) && data), server, url } });
+    const open = `open this link, which works once: ${url}`;
+    const problem = problemOf(error);
+    return new RpcError(code, `${message}${why}${url === undefined ? "" : ` Or ${open}`}`, {
+      data: { ...(isObject(data) && data), server, url },
+      problem: problem && `${problem}${why}${url === undefined ? "" : ` To sign in, ${open}`}`,
+    });
   };
 
   const signIn = async (server: GatewayServer, { error, call }: FailedCall): Promise<void> => {

@@ -18,6 +18,7 @@ function setUp(observer: CallObserver = {}, handle: MergedServer["handle"] = asy
     events: { emit() {}, reportDefect: onDefect, reportIfDefect: onDefect },
     traceFields: createTraceFieldReader([]),
     retry: undefined,
+    contact: () => undefined,
   });
   const accounts = createAccounts(completeLimits());
   const account = accounts.create({ principal: "p", rateKey: "p" }, undefined);

@@ -8,6 +8,7 @@ import {
 } from "@wirescope/tool-server/internal";
 import type { CallEnding, CallObserver } from "../call-observer.js";
 import type { ClientAccount, ClientCall } from "../client-call.js";
+import { clientMessage } from "../client-message.js";
 import type { GatewayEvents } from "../events.js";
 import { ServerReplacedError } from "../servers/server-calls.js";
 import type { TraceFieldReader } from "../trace-fields.js";
@@ -28,6 +29,14 @@ export interface DispatchOptions {
   readonly traceFields: TraceFieldReader;
   /** Default: a call that failed is not dispatched again. */
   readonly retry: RetryCall | undefined;
+  /** Whom users of clients ask about what only the operator can fix. */
+  readonly contact: () => string | undefined;
+}
+
+/** How a call ended, for observers, and what the client gets. */
+interface Ended {
+  readonly outcome: CallOutcome;
+  readonly response: CallOutcome;
 }
 
 export interface FailedCall {
@@ -44,7 +53,7 @@ export interface FailedCall {
 export type RetryCall = (failed: FailedCall) => Promise<RpcObject> | undefined;
 
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { merged, observers, events, traceFields, retry } = options;
+  const { merged, observers, events, traceFields, retry, contact } = options;
 
   const refused = (account: ClientAccount, limit: "concurrency" | "rate"): RpcError => {
     const refusal = limitReached(limit);
@@ -53,7 +62,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 
   /** Undefined if the call can be dispatched again, because a reload replaced its server before it was sent. */
-  const failed = (failure: unknown, { era, reason, aborted, phases }: ClientCall): CallOutcome | undefined => {
+  const failed = (failure: unknown, { era, reason, aborted, phases }: ClientCall): Ended | undefined => {
     if (failure instanceof ServerReplacedError && !aborted) {
       phases?.retry(failure.message);
       return undefined;
@@ -63,31 +72,37 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     events.reportIfDefect(cause);
     const error = errorObjectOf(cause);
     const isUnknownResource = era === "modern" && error.code === rpcCodes.resourceNotFound;
-    return { error: isUnknownResource ? { ...error, code: rpcCodes.invalidParams } : error, status: statusOf(cause) };
+    const outcome = {
+      error: isUnknownResource ? { ...error, code: rpcCodes.invalidParams } : error,
+      status: statusOf(cause),
+    };
+    const message = clientMessage(cause, contact());
+    return { outcome, response: { ...outcome, error: { ...outcome.error, message } } };
   };
 
   const run = async (call: ClientCall): Promise<void> => {
     const handle = (): Promise<RpcObject> => observers.within(call, () => merged.handle(call));
-    let outcome: CallOutcome | undefined;
-    while (outcome === undefined) {
+    let ended: Ended | undefined;
+    while (ended === undefined) {
       try {
-        outcome = { result: await handle() };
+        ended = succeeded(await handle());
       } catch (error) {
         try {
           const retried = retry?.({ error, call, again: handle });
-          outcome = retried === undefined ? failed(error, call) : { result: await retried };
+          ended = retried === undefined ? failed(error, call) : succeeded(await retried);
         } catch (last) {
-          outcome = failed(last, call);
+          ended = failed(last, call);
         }
       }
     }
+    const { outcome, response } = ended;
     const ending: CallEnding = {
       kind: kindOf(call, outcome),
       error: outcome.error,
       durationMs: performance.now() - call.startedAt,
     };
     // First, so that the client does not wait for the rest.
-    settle(call, outcome);
+    settle(call, response);
     observers.ended(call, ending);
     call.account.remove(call);
   };
@@ -127,6 +142,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       if (exceeded !== undefined) throw refused(account, exceeded);
     },
   });
+}
+
+function succeeded(result: RpcObject): Ended {
+  const outcome = { result };
+  return { outcome, response: outcome };
 }
 
 const internalError: CallOutcome = { error: errorObjectOf(undefined), status: 500 };

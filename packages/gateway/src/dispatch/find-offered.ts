@@ -1,5 +1,6 @@
 import { abortable, quoted, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
+import { problemOf } from "../client-message.js";
 import { maxNameLength } from "../exposed-name.js";
 import { type Offered, type OfferedTool, offeredAs } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
@@ -71,9 +72,10 @@ export async function findOffered<Kind extends keyof Kinds>(
   }
   const late = findCached(candidates, kind, name);
   if (late !== undefined) return late;
-  const unavailable = candidates.find((server) => server[kind].cached === undefined)?.status();
+  const absent = candidates.find((server) => server[kind].cached === undefined);
+  const unavailable = absent?.status();
   const title = kind === "tools" ? "Tool" : "Prompt";
-  if (unavailable !== undefined) {
+  if (absent !== undefined && unavailable !== undefined) {
     const isConnected = unavailable.state === "READY";
     // That of a connected server is why its tools cannot be listed.
     const failure = isConnected && kind !== "tools" ? undefined : unavailable.failure;
@@ -81,8 +83,10 @@ export async function findOffered<Kind extends keyof Kinds>(
       ? [`cannot list its ${kind}`, `did not list its ${kind}`]
       : ["is down", "has not connected yet"];
     const state = failure === undefined ? `${waits}. Try again later.` : `${unlisted}: ${failure.message}`;
-    const message = `${title} ${plain(name)} is unavailable because server ${plain(unavailable.name)} ${state}`;
-    throw new RpcError(rpcCodes.failed, message, {
+    const subject = `${title} ${plain(name)} is unavailable because server ${plain(unavailable.name)}`;
+    const problem = problemOf(failure?.error);
+    throw new RpcError(rpcCodes.failed, `${subject} ${state}`, {
+      problem: problem && `${subject} ${unlisted}: ${absent.redact(problem, "own")}`,
       data: { reason: failure?.code ?? "SERVER_UNAVAILABLE", server: unavailable.name },
     });
   }

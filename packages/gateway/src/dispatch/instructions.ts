@@ -1,5 +1,6 @@
 import { printableText } from "@wirescope/channelz/internal";
 import type { RpcObject } from "@wirescope/tool-server/internal";
+import { problemOf } from "../client-message.js";
 import { clientText } from "../client-text.js";
 import type { GatewayServer } from "../servers/server.js";
 import { availabilityOf, statusUri } from "./status.js";
@@ -27,8 +28,8 @@ const [minLine, maxLine] = [40, 200];
 const [maxTotal, maxWhole] = [16_384, 262_144];
 
 /** What a client gets at first: a line for each server, then the servers' own texts, each shortened to a fair share. */
-export function instructionsOf(servers: readonly GatewayServer[]): string {
-  const overview = `${intro}\n\n${overviewOf(servers)}`;
+export function instructionsOf(servers: readonly GatewayServer[], contact: string | undefined): string {
+  const overview = `${intro}\n\n${overviewOf(servers, contact)}`;
   const sections = sectionsOf(servers);
   const max = fairShare(
     sections.map((text) => text.length),
@@ -66,32 +67,33 @@ function textsOf({ describe, entry, redact }: GatewayServer): string[] {
   return [written, description.instructions ?? []].flat().map((text) => clientText(text, maxWhole));
 }
 
-function overviewOf(servers: readonly GatewayServer[]): string {
-  const left = maxOverview - intro.length - 100;
+function overviewOf(servers: readonly GatewayServer[], contact: string | undefined): string {
+  const ask = contact === undefined ? "" : ` Ask ${contact} about those that are unavailable.`;
+  const left = maxOverview - intro.length - ask.length - 100;
   const lineLength = Math.min(maxLine, Math.max(minLine, Math.floor(left / Math.max(1, servers.length)) - 1));
   const lines: string[] = [];
   let length = 0;
   for (const server of servers) {
-    const line = lineOf(server, lineLength);
+    const line = lineOf(server, lineLength, contact !== undefined);
     length += line.length + 1;
     if (length > left) break;
     lines.push(line);
   }
   const isComplete = lines.length === servers.length && servers.every((server) => availabilityOf(server) !== "failing");
   const more = lines.length < servers.length ? [`- and ${servers.length - lines.length} more`] : [];
-  const where = isComplete ? [] : [`The resource ${statusUri} has the current state of each server.`];
+  const where = isComplete ? [] : [`The resource ${statusUri} has the current state of each server.${ask}`];
   return [...lines, ...more, ...where].join("\n");
 }
 
 /** A server in one line: its name, what it is for, and how many tools it has, or why it is not available. */
-function lineOf(server: GatewayServer, maxLength: number): string {
+function lineOf(server: GatewayServer, maxLength: number, isWithoutAdvice: boolean): string {
   const { name, failure, tools } = server.status();
   const availability = availabilityOf(server);
   const count = tools === undefined ? "" : ` (${tools} ${tools === 1 ? "tool" : "tools"})`;
   const state = availability === "connecting" ? " (connecting)" : count;
   const what =
     availability === "failing"
-      ? `unavailable: ${server.redact(failure?.message ?? "", "own")}`
+      ? `unavailable: ${server.redact((isWithoutAdvice && problemOf(failure?.error)) || (failure?.message ?? ""), "own")}`
       : (textsOf(server)[0]?.trim().split("\n", 1)[0] ?? "");
   const room = maxLength - state.length - `- ${name}: `.length;
   const shown = room < 4 ? "" : clientText(what.replace(/\s+/g, " "), room);

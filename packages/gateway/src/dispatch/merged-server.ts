@@ -54,6 +54,8 @@ export interface MergedServerOptions {
   /** Whether a server that needs a sign-in offers a tool for it. */
   readonly offersSignIn: boolean;
   readonly tasks: Tasks;
+  /** Whom users of clients ask about what only the operator can fix. */
+  readonly contact: () => string | undefined;
   readonly onDefect: (error: unknown) => void;
 }
 
@@ -75,6 +77,7 @@ export function createMergedServer({
   servers,
   offersSignIn,
   tasks,
+  contact,
   onDefect,
 }: MergedServerOptions): MergedServer {
   const routes = createResourceRoutes(servers);
@@ -89,7 +92,7 @@ export function createMergedServer({
     })),
     "resources/templates/list": onePage(async (call) => ({ resourceTemplates: await routes.list("templates", call) })),
     "resources/read": async (call) => {
-      if (call.params.uri === statusUri) return readStatus(servers());
+      if (call.params.uri === statusUri) return readStatus(servers(), contact());
       return call.params.uri === instructionsUri ? readInstructions(servers()) : readResource(routes, call);
     },
     "resources/directory/read": (call) => readDirectory(routes, call),
@@ -140,7 +143,7 @@ export function createMergedServer({
       const declared = Object.keys(extensions).length === 0 ? {} : { extensions };
       return { ...capabilities, tasks: legacyTaskCapability, ...declared };
     },
-    instructions: () => instructionsOf(servers()),
+    instructions: () => instructionsOf(servers(), contact()),
     has: (method, era) => Object.hasOwn(tables[era], method),
     mayHave: (method, era) => Object.hasOwn(tables[era], method) || mayBeExtension(method),
     handle(call) {

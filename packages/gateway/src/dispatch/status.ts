@@ -1,4 +1,5 @@
 import type { RpcObject } from "@wirescope/tool-server/internal";
+import { clientMessage } from "../client-message.js";
 import type { GatewayServer } from "../servers/server.js";
 
 /** The resource with the state of each server. It cannot collide: the URIs of servers have a name and a slash after the scheme. */
@@ -16,12 +17,13 @@ export const statusResource: RpcObject = {
 };
 
 /** The content of the resource. */
-export function readStatus(servers: readonly GatewayServer[]): RpcObject {
+export function readStatus(servers: readonly GatewayServer[], contact: string | undefined): RpcObject {
   const statuses = servers.map((server) => {
     const { name, tools, failure } = server.status();
     const state = availabilityOf(server);
     if (state === "failing") {
-      return { name, state, code: failure?.code, reason: server.redact(failure?.message ?? "", "own") };
+      const message = failure?.error === undefined ? (failure?.message ?? "") : clientMessage(failure.error, contact);
+      return { name, state, code: failure?.code, reason: server.redact(message, "own") };
     }
     return { name, state, tools };
   });

@@ -1,5 +1,6 @@
 import { isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
+import { problemOf } from "../client-message.js";
 import { exposedName } from "../exposed-name.js";
 import type { Offered, OfferedTool } from "../servers/offered.js";
 import { assertParamHeaders, buildParamHeaders } from "../servers/param-headers.js";
@@ -135,7 +136,11 @@ function callSignInTool(servers: readonly GatewayServer[], name: string, call: C
   call.setRoute(server.name, signInName);
   const failure = signInFailure(server);
   if (failure !== undefined) {
-    throw new RpcError(rpcCodes.failed, failure, { data: { reason: "SIGN_IN_NEEDED", server: server.name } });
+    const problem = problemOf(server.status().failure?.error);
+    throw new RpcError(rpcCodes.failed, failure, {
+      data: { reason: "SIGN_IN_NEEDED", server: server.name },
+      problem: problem && server.redact(problem, "own"),
+    });
   }
   if (server.status().state !== "READY") return undefined;
   return { content: [{ type: "text", text: `You are signed in to ${server.name}. Its tools are available now.` }] };

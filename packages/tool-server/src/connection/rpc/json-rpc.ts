@@ -103,6 +103,12 @@ export function isFinalRefusal(code: unknown): boolean {
   return finalCodes.has(code);
 }
 
+interface RpcErrorOptions {
+  readonly data?: unknown;
+  readonly status?: number;
+  readonly problem?: string | undefined;
+}
+
 /** A JSON-RPC error: one that a server responded with, or one for a client, whose message contains no secret. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
@@ -110,12 +116,15 @@ export class RpcError extends Error {
   readonly data: unknown;
   /** The HTTP status of the response; 200 if a method failed. */
   readonly status: number;
+  /** The message without its advice, if that is for the operator of the gateway. */
+  readonly problem: string | undefined;
 
-  constructor(code: number, message: string, options: { readonly data?: unknown; readonly status?: number } = {}) {
+  constructor(code: number, message: string, options: RpcErrorOptions = {}) {
     super(message);
     this.code = code;
     this.data = options.data;
     this.status = options.status ?? 200;
+    this.problem = options.problem;
   }
 }
 
