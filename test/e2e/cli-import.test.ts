@@ -102,6 +102,13 @@ test("[TS-D-CLI-7] import replaces secrets by variables, and leaves out entries 
     files: { command: "files", args: [], env: { API_KEY: "${API_KEY}" } },
   });
   expect(stdout).toContain("TICKETS_TOKEN, API_KEY");
+  const remaining = stdout.replace(/\s+/g, " ");
+  expect(remaining).toContain(
+    `tickets, files also remain in ${join(user.home, ".cursor/mcp.json")}, with secrets in plain text.`,
+  );
+  expect(remaining).toContain(
+    `To use the gateway there, and remove them: wirescope install cursor --config ${user.file}`,
+  );
   expect(stdout).toMatch(/^cursor +words +args\[1\] contains a secret/m);
   expect(stdout + stderr + readFileSync(user.file, "utf8")).not.toContain(secret);
 });

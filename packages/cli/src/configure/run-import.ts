@@ -6,7 +6,9 @@ import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { suggest } from "@wirescope/tool-server/internal/suggest";
 import { exitCode } from "../failure.js";
 import { ClientFileError, replaceClientFile } from "../install/client-file.js";
-import type { UserEnvironment } from "../install/clients.js";
+import { type ClientServers, importableClients, readClientServers } from "../install/client-servers.js";
+import { mcpClients, type UserEnvironment } from "../install/clients.js";
+import { toPortableEntry } from "../install/portable-entry.js";
 import type { Io } from "../io.js";
 import { JsoncError } from "../jsonc/parse-jsonc.js";
 import type { OptionValues } from "../options.js";
@@ -16,10 +18,8 @@ import { type Column, renderTable } from "../output/table.js";
 import { wrap } from "../output/text-layout.js";
 import { isGatewayEntry } from "../tool-server/gateway-entry.js";
 import { UsageError } from "../usage-error.js";
-import { type ClientServers, importableClients, readClientServers } from "./client-servers.js";
 import { findFileToWrite, hasEntry, problemsOf, readFileToWrite, withEntries } from "./configuration-text.js";
 import type { importOptions } from "./configure-options.js";
-import { toPortableEntry } from "./portable-entry.js";
 import { referenceFiles } from "./reference-files.js";
 
 type ImportValues = OptionValues<typeof importOptions>;
@@ -190,8 +190,22 @@ function printNext(chosen: readonly FoundServer[], file: string, screen: Screen)
     `Added ${chosen.map(({ server }) => server).join(", ")} to ${file}.`,
     ...secrets,
     `Approve them: ${commandLine("trust", "--all")}`,
+    ...remainingNotes(chosen, file),
   ];
   for (const line of lines) screen.printAll(wrap(printableText(line), screen.width, ""));
+}
+
+/** Where the servers are still configured, and how to change that. */
+function remainingNotes(chosen: readonly FoundServer[], configuration: string): string[] {
+  return [...new Set(chosen.map(({ file }) => file))].map((file) => {
+    const servers = chosen.filter((server) => server.file === file);
+    const client = servers[0]?.client ?? "";
+    const secret = servers.some(({ variables }) => variables.length > 0) ? ", with secrets in plain text" : "";
+    const next = mcpClients.some(({ id }) => id === client)
+      ? `To use the gateway there, and remove them: ${commandLine("install", client, "--config", configuration)}`
+      : "Remove them there once the client uses the gateway.";
+    return `${servers.map(({ server }) => server).join(", ")} also remain in ${file}${secret}. ${next}`;
+  });
 }
 
 function columns({ palette }: Screen): Column<FoundServer>[] {

@@ -9,6 +9,7 @@ import { UsageError } from "../usage-error.js";
 import { type EntryFields, entryPath, httpEntry, stdioEntry, withEntry, withoutEntry } from "./client-entry.js";
 import { type ClientFile, makePrivate, readClientFile, replaceClientFile } from "./client-file.js";
 import type { McpClient, Scope, UserEnvironment } from "./clients.js";
+import { offerToRemoveDoubled } from "./doubled-servers.js";
 import { assertNotItself, gatewayCommand } from "./gateway-command.js";
 import type { InstallValues } from "./install-options.js";
 import { findMissingVariables, type MissingVariable, missingVariablesNotes } from "./missing-variables.js";
@@ -28,6 +29,8 @@ interface EntryChange {
   readonly hasToken: boolean;
   readonly notes: readonly string[];
   readonly missing: readonly MissingVariable[];
+  /** The files with the servers of the gateway. */
+  readonly configurations: readonly string[];
 }
 
 const maxRounds = 10;
@@ -55,10 +58,22 @@ export async function changeClientFile(
     const had = readJsoncMember(file.text, path) !== undefined;
     const change = after === file.text ? "none" : wanted.entry === undefined ? "removed" : had ? "changed" : "added";
     const preview = previewChange(file.text, after, path);
-    const finish = (isWritten: boolean): void => {
+    const finish = async (isWritten: boolean): Promise<void> => {
+      const isInstalled = isWritten || change === "none" || values["dry-run"];
+      const configurations = isInstalled ? wanted.configurations : [];
+      const doubled = await offerToRemoveDoubled(client, configurations, values, { io, environment, say });
       if (!values.json) return;
       const diff = (change === "none" ? [] : preview.lines).map(({ sign, text }) => `${sign}${text}`);
-      const facts = { client: client.id, scope, file: file.path, name, change, isWritten, missing: wanted.missing };
+      const facts = {
+        client: client.id,
+        scope,
+        file: file.path,
+        name,
+        change,
+        isWritten,
+        missing: wanted.missing,
+        doubled,
+      };
       screen.print(formatJson(jsonOf({ ...facts, line: change === "none" ? null : preview.line, diff })));
     };
 
@@ -72,26 +87,26 @@ export async function changeClientFile(
       if (wanted.hasToken && !values["dry-run"] && (await makePrivate(file.path))) {
         say("It contains a token, so its mode was changed: only you can read it now.");
       }
-      finish(false);
+      await finish(false);
       return 0;
     }
     show(file, preview, screen, print);
     if (values["dry-run"]) {
       say("Nothing was written (--dry-run).");
-      finish(false);
+      await finish(false);
       return 0;
     }
     const reply = values.yes ? "y" : await io.ask?.("Write this change? [y/N] ");
     if (reply === undefined || !/^y(?:es)?$/i.test(reply.trim())) {
       say(`Nothing was written.${reply === undefined ? " Use --yes to write without a prompt." : ""}`);
-      finish(false);
+      await finish(false);
       return 1;
     }
     if (await replaceClientFile(file, after, wanted.hasToken)) {
       say(wanted.entry === undefined ? `Removed ${name} from ${file.path}.` : `Wrote ${name} to ${file.path}.`);
       for (const note of [...wanted.notes, ...missingVariablesNotes(wanted.missing)]) say(note);
       say(wanted.entry === undefined ? `Restart ${client.title} if it still shows the entry.` : client.next);
-      finish(true);
+      await finish(true);
       return 0;
     }
     say(`${file.path} changed in the meantime. Check the new change.`);
@@ -100,7 +115,7 @@ export async function changeClientFile(
   return 1;
 }
 
-const removal: EntryChange = { entry: undefined, hasToken: false, notes: [], missing: [] };
+const removal: EntryChange = { entry: undefined, hasToken: false, notes: [], missing: [], configurations: [] };
 
 async function changeOf(
   client: McpClient,
@@ -125,7 +140,8 @@ async function changeOf(
       `Servers that you have not approved are not started. To list them: ${commandLine("trust")} ${asConfigured}`,
     ];
     const missing = await findMissingVariables(gateway.configurations, values["env-file"], io.env);
-    return { entry: stdioEntry(client, gateway), hasToken: false, notes, missing };
+    const { configurations } = gateway;
+    return { entry: stdioEntry(client, gateway), hasToken: false, notes, missing, configurations };
   }
   if (client.http === undefined) {
     throw new UsageError(
@@ -144,7 +160,9 @@ async function changeOf(
       "The token changes at each start of the gateway. To keep it, start the gateway with --token-file <file> and install again.",
     );
   }
-  return { entry: httpEntry(client.http(running.endpoint), token), hasToken: token !== undefined, notes, missing: [] };
+  const entry = httpEntry(client.http(running.endpoint), token);
+  const { configurations = [] } = running;
+  return { entry, hasToken: token !== undefined, notes, missing: [], configurations };
 }
 
 function show(

@@ -9,6 +9,10 @@ const ownOptions = {
   name: { type: "string", placeholder: "name", help: "name of the entry; default: wirescope" },
   http: { type: "boolean", help: "connect to the running gateway by url and token instead of starting one" },
   remove: { type: "boolean", help: "remove the entry" },
+  replace: {
+    type: "boolean",
+    help: "also remove the entries of servers that the gateway serves from the client's files",
+  },
   "dry-run": { type: "boolean", help: "show the change without writing it" },
   yes: { type: "boolean", help: "write without asking" },
   json: { type: "boolean", help: "print JSON instead of text" },

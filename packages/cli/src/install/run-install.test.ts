@@ -450,3 +450,85 @@ describe("variables that the servers need", () => {
     ]);
   });
 });
+
+describe("servers that the client has as well", () => {
+  const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+  const reference = (name: string): string => `\${${name}}`;
+  const mail = { url: "https://mail.example/mcp" };
+  const notes = { command: "notes", args: ["--all"] };
+  const tickets = (token: string) => ({ url: "https://t.example/mcp", headers: { Authorization: `Bearer ${token}` } });
+  const entriesOf = (file: string) => Object.keys(JSON.parse(read(file)).mcpServers);
+  let project: string;
+  beforeEach(() => {
+    const served = { notes, tickets: tickets(reference("TICKETS_TOKEN")), other: mail };
+    write(configuration, JSON.stringify({ mcpServers: served }));
+    const own = { notes, other: { url: "https://elsewhere.example/mcp" }, tickets: tickets(secret) };
+    write(cursor, JSON.stringify({ mcpServers: own }, undefined, 2));
+    project = write(
+      join(environment.directory, ".cursor", "mcp.json"),
+      JSON.stringify({ mcpServers: { notes, mail } }),
+    );
+  });
+
+  test("names them with their secrets, and removes them if the user agrees", async () => {
+    const questions: string[] = [];
+    const { code, stdout } = await install(["cursor"], {
+      ask: async (question) => {
+        questions.push(question);
+        return question.includes(project) ? "n" : "y";
+      },
+    });
+    expect({ code, questions }).toEqual({
+      code: 0,
+      questions: [
+        "Write this change? [y/N] ",
+        `Remove notes, tickets from ${cursor}? [y/N] `,
+        `Remove notes from ${project}? [y/N] `,
+      ],
+    });
+    expect(stdout).toContain(`Cursor also has notes, tickets in ${cursor}, so their tools appear twice.`);
+    expect(stdout).toContain("headers.Authorization of tickets (copy it to TICKETS_TOKEN first)");
+    expect(stdout).toContain(`Removed notes, tickets from ${cursor}.`);
+    expect(stdout).not.toContain(secret);
+    expect([entriesOf(cursor), entriesOf(project)]).toEqual([
+      ["other", "wirescope"],
+      ["notes", "mail"],
+    ]);
+  });
+
+  test("names the command that removes them if nobody can be asked, also if the entry of the gateway is there already", async () => {
+    const command = `install cursor --config ${configuration} --replace`;
+    for (const argv of [["--yes"], ["--yes"], ["--json", "--yes"], ["--config", configuration, "--yes"]]) {
+      const { stdout, stderr } = await install(["cursor", ...argv]);
+      expect(stdout + stderr).toContain(command);
+    }
+    expect(entriesOf(cursor)).toContain("tickets");
+    const dry = await install(["cursor", "--dry-run", "--replace"]);
+    expect(dry.stdout).toContain("so their tools appear twice");
+    expect(entriesOf(cursor)).toContain("tickets");
+    const { stdout } = await install(["cursor", "--replace", "--json"]);
+    const expected = { file: cursor, servers: ["notes", "tickets"], isRemoved: true };
+    expect(JSON.parse(stdout)).toMatchObject({ change: "none", doubled: [expected, { servers: ["notes"] }] });
+    expect([entriesOf(cursor), entriesOf(project)]).toEqual([["other", "wirescope"], ["mail"]]);
+    expect((await install(["cursor"])).stdout).not.toContain("appear twice");
+  });
+
+  test("asks nothing about them if the entry of the gateway is declined or removed", async () => {
+    const declined = await install(["cursor"], { ask: async () => "n" });
+    expect(declined).toMatchObject({ code: 1, stdout: expect.not.stringContaining("appear twice") });
+    await install(["cursor", "--yes"]);
+    expect((await install(["cursor", "--remove", "--yes"])).stdout).not.toContain("appear twice");
+  });
+
+  test("removes servers of this folder from the file of Claude Code, and leaves those of other folders", async () => {
+    const servers = { mcpServers: { notes } };
+    const claude = write(
+      join(environment.home, ".claude.json"),
+      JSON.stringify({ projects: { [environment.directory]: servers, "/elsewhere": servers } }),
+    );
+    await install(["claude-code", "--yes", "--replace"]);
+    const { projects } = JSON.parse(read(claude));
+    expect(projects).toEqual({ [environment.directory]: { mcpServers: {} }, "/elsewhere": servers });
+    expect(entriesOf(configuration)).toContain("notes");
+  });
+});

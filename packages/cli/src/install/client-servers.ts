@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { createSecretRegistry, type SecretRegistry } from "@wirescope/tool-server";
 import { type Entry, type Finding, parseConfiguration } from "@wirescope/tool-server/config";
-import { ClientFileError, readClientFile } from "../install/client-file.js";
-import { mcpClients, type Scope, settingsFolder, type UserEnvironment } from "../install/clients.js";
 import { readJsoncMember } from "../jsonc/edit-jsonc.js";
 import { JsoncError } from "../jsonc/parse-jsonc.js";
+import { ClientFileError, readClientFile } from "./client-file.js";
+import { mcpClients, type Scope, settingsFolder, type UserEnvironment } from "./clients.js";
 
 /** A file in which a client configures its servers. */
 interface ClientSource {
@@ -16,7 +16,7 @@ interface ClientSource {
 }
 
 /** The servers in a client's file. */
-export interface ClientServers extends Omit<ClientSource, "container"> {
+export interface ClientServers extends ClientSource {
   /** Whether the gateway can read the file directly. */
   readonly canBeReferenced: boolean;
   readonly entries: readonly Entry[];
@@ -70,7 +70,8 @@ function sourcesOf(environment: UserEnvironment): ClientSource[] {
   ];
 }
 
-async function readSource({ container, ...source }: ClientSource): Promise<ClientServers | undefined> {
+async function readSource(source: ClientSource): Promise<ClientServers | undefined> {
+  const { container } = source;
   const secrets = createSecretRegistry();
   const canBeReferenced = container === undefined || container.length === 1;
   const none = { ...source, entries: [], findings: [], inputs: [], secrets, canBeReferenced };
