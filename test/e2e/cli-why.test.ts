@@ -232,7 +232,7 @@ describe("a server with OAuth", () => {
     const check = ["check", user.file, "--live", "--trust", "--allow-insecure-loopback"];
     const { code, stdout } = await run(check);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/1 server, 2 notes\n\nnotes \(http\)\n {2}✓ the host is reachable\n/);
+    expect(stdout).toMatch(/1 server, 1 note\n\nnotes \(http\)\n {2}✓ the host is reachable\n/);
     expect(stdout).toContain("✓ PKCE with S256 is supported");
     expect(stdout).toContain("✓ a client is registered or can be");
     expect(stdout).toContain("- the server accepts the stored token");

@@ -522,6 +522,11 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
         response.writeHead(404).end();
         return undefined;
       },
+      ping(_, response) {
+        if (!hasForgotten) return "{}";
+        response.writeHead(404).end();
+        return undefined;
+      },
       "tasks/get": () => `{"taskId":"t1","status":"working",${times}}`,
     });
     const gateway = await startTestGateway({ raw: server.entry });

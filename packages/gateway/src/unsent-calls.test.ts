@@ -99,6 +99,11 @@ test("says that a call was not sent if the connection was not ready in time", as
       response.writeHead(404).end();
       return undefined;
     },
+    ping(_, response) {
+      if (!isLost) return "{}";
+      response.writeHead(404).end();
+      return undefined;
+    },
   });
   const gateway = await startTestGateway({ raw: server.entry }, { limits: { callIdleMs: 1500 } });
   const client = await connect(gateway, "modern");

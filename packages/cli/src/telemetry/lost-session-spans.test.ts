@@ -23,7 +23,7 @@ async function serveForgetful(): Promise<string> {
         reply({ protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo });
       } else if (method === "tools/list") reply({ tools: [{ name: "work", inputSchema: { type: "object" } }] });
       else if (method === "tools/call" && sessions > 1) reply({ content: [{ type: "text", text: "done" }] });
-      else if (method === "tools/call") response.writeHead(404).end();
+      else if (method === "tools/call" || (method === "ping" && sessions === 1)) response.writeHead(404).end();
       else if (id !== undefined) send({ error: { code: -32_601, message: "Method not found" } });
       else response.writeHead(request.method === "GET" ? 405 : 202).end();
     });

@@ -115,6 +115,11 @@ test("shows the new connection of a call to a server that lost the session, with
   const server = await serveRaw({
     "tools/call"(_, response) {
       if (!isForgotten) return '{"content":[{"type":"text","text":"ok"}]}';
+      response.writeHead(404, { connection: "close" }).end();
+      return undefined;
+    },
+    ping(_, response) {
+      if (!isForgotten) return "{}";
       isForgotten = false;
       response.writeHead(404, { connection: "close" }).end();
       return undefined;

@@ -89,8 +89,9 @@ export async function openCallbackReceiver(
     if (expected === undefined || !isStateOf(expected, searchParams)) {
       const event = "Rejected a response that does not belong to the sign-in (its state differs).";
       reportEvent(context, "callback-refused", event, "warning");
+      const isResponse = ["state", "code", "error"].some((name) => searchParams.has(name));
       // After the response, the browser may repeat it: the user then waits for nothing.
-      if (expected !== undefined && !hasNotified) {
+      if (isResponse && expected !== undefined && !hasNotified) {
         // Once, because any page can send such requests, and would fill the terminal.
         hasNotified = true;
         notify(rejectedResponse);
