@@ -137,6 +137,22 @@ describe.skipIf(!isChromiumInstalled)("the calls in the page", () => {
     }
   });
 
+  test("shows a client of the graph by its name, and no failure because windows of the page came and went", async () => {
+    await using client = await withClose(await connect("editor"));
+    const page = await gateway.open("/connections");
+    for (const path of ["/tools", "/calls"]) {
+      const other = await page.context().newPage();
+      await other.goto(new URL(path, gateway.url).href);
+      await other.getByText("live", { exact: true }).waitFor();
+      await other.close();
+    }
+    await echo(client, "after the windows");
+    await page.locator("a.node", { hasText: "editor 1.0" }).first().waitFor();
+    await page.locator("a.node", { hasText: /wirescope.*calls\/s/ }).waitFor();
+    expect(await page.locator("a.node", { hasText: "failing" }).count()).toBe(0);
+    await checkAccessibility(page);
+  });
+
   test("filters by outcome in the address, searches, and says how to see the rest", async () => {
     await using client = await withClose(await connect("editor"));
     await echo(client, "fail");

@@ -1,6 +1,7 @@
 import { Agent, request } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { pollOptions, startTestGateway } from "./gateway.test.helper.js";
+import { openAdminConnection } from "./admin/connect-admin.js";
+import { connect, pollOptions, startTestGateway } from "./gateway.test.helper.js";
 
 const initialize = JSON.stringify({
   jsonrpc: "2.0",
@@ -45,4 +46,32 @@ test("counts a client's requests as calls of the gateway's server, and as stream
   expect(await post({ authorization: "Bearer wrong" })).toBe(401);
   const refused = { callsStarted: 4n, callsSucceeded: 3n, callsFailed: 1n };
   await expect.poll(async () => (await serverOf())?.data, pollOptions).toMatchObject(refused);
+});
+
+test("counts neither requests of the page and of monitors, nor streams that their client leaves, as calls", async () => {
+  const started = await startTestGateway({});
+  const { url, token, gateway } = started;
+  const headers = { authorization: `Bearer ${token}` };
+  const json = { ...headers, "content-type": "application/json" };
+  for (const path of ["/healthz", "/metrics"]) expect((await fetch(`${url}${path}`, { headers })).status).toBe(200);
+  for (const path of ["grpc.channelz.v1.Channelz/GetServers", "wirescope.v1.AdminService/ListServers"]) {
+    const read = await fetch(`${url}/${path}`, { method: "POST", headers: json, body: "{}" });
+    expect([path, read.status]).toEqual([path, 200]);
+    await read.text();
+  }
+  const { client: reader, close } = openAdminConnection(url, { token });
+  for await (const _ of reader.watchServers({})) break;
+  close();
+  const client = await connect(started, "legacy");
+  await client.close();
+
+  const { registry } = gateway;
+  const serverOf = async () => (await registry.getServers()).server[0];
+  // "initialize" and "initialized"; the SDK opens a stream with GET as well.
+  const counted = { callsStarted: 2n, callsSucceeded: 2n, callsFailed: 0n };
+  await expect.poll(async () => (await serverOf())?.data, pollOptions).toMatchObject(counted);
+  const { socketRef } = await registry.getServerSockets((await serverOf())?.ref?.serverId ?? 0n);
+  const sockets = await Promise.all(socketRef.map(({ socketId }) => registry.getSocket(socketId)));
+  expect(sockets.map(({ socket }) => socket?.remoteName)).toContain("test-legacy 1.0.0");
+  expect(sockets.filter(({ socket }) => socket?.data?.streamsFailed !== 0n)).toEqual([]);
 });

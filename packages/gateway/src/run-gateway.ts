@@ -1,6 +1,6 @@
 import { type ChannelzListener, listenChannelz } from "@wirescope/channelz/listener";
 import { createRegistry } from "@wirescope/channelz/registry";
-import { observeListener } from "@wirescope/instrument/internal";
+import { nameClient, observeListener } from "@wirescope/instrument/internal";
 import { ToolServerError } from "@wirescope/tool-server";
 import { defaultClientInfo, type LogLevel, RpcError, rpcCodes, systemClock } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
@@ -29,6 +29,7 @@ import { createConnectionShortages } from "./listener/connection-shortage.js";
 import { createToken, listenerOptionsOf, reachableAddress, tokenOf } from "./listener/listen-options.js";
 import { createRequesters } from "./listener/requester.js";
 import { createRoutes, publicPaths } from "./listener/routes.js";
+import { isCall } from "./page/is-call.js";
 import { createPage } from "./page/page.js";
 import { keyHeader } from "./page/page-paths.js";
 import { createGatewayServers } from "./servers/servers.js";
@@ -162,6 +163,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     accounts: createAccounts(limits),
     streams: createEventStreams(),
     turns: createTurnQueue(),
+    nameClient: (request, { label }) => nameClient(request, label),
     requesterOf: createRequesters({
       hasToken: options.listen === false || options.listen?.token !== false,
       browserOf({ headers }) {
@@ -223,7 +225,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
         ...(page && { admit: page.admit }),
         requiresTls: true,
         onShortage: shortages.onShortage,
-        observer: observeListener(registry, info.name),
+        observer: observeListener(registry, info.name, isCall),
       });
       for (const name of services.names) listener.health.set(name, "SERVING");
     } catch (error) {

@@ -1,2 +1,2 @@
 // For the gateway only. Loads nothing that patches clients or other servers.
-export { observeListener } from "./listener/observe-listeners.js";
+export { nameClient, observeListener } from "./listener/observe-listeners.js";

@@ -224,6 +224,12 @@ export class SocketHandle {
     return this.record.lifecycle !== "live";
   }
 
+  /** Names the peer, which may say who it is after it connected. A describer that returns a name overrides it. */
+  nameRemote(remoteName: string): void {
+    const { record } = this;
+    if (record.endpoints?.remoteName !== remoteName) record.endpoints = { ...record.endpoints, remoteName };
+  }
+
   /** Counts a stream that this end opened, usually a client. */
   localStreamStarted(): void {
     const { record, store } = this;

@@ -130,7 +130,7 @@ export class ServerRecord implements CounterRow {
 export class SocketRecord implements CounterRow {
   declare readonly id: number;
   declare readonly name: string;
-  declare readonly endpoints: SocketEndpoints | undefined;
+  declare endpoints: SocketEndpoints | undefined;
   declare readonly describe: SocketDescriber<object> | undefined;
   /** The argument of the describer: held strongly while the socket is new, then weakly, and not after it closed. */
   #subject: object | WeakRef<object> | undefined;

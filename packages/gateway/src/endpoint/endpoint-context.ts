@@ -2,6 +2,7 @@ import type { Accounts, Requester } from "../callers/accounts.js";
 import type { Sessions } from "../callers/sessions.js";
 import type { StatelessRequests } from "../callers/stateless-requests.js";
 import type { ClientSubscriptions } from "../callers/subscriptions.js";
+import type { ClientAccount } from "../client-call.js";
 import type { Dispatch } from "../dispatch/dispatch.js";
 import type { MergedServer } from "../dispatch/merged-server.js";
 import type { GatewayEvents } from "../events.js";
@@ -23,6 +24,8 @@ export interface EndpointContext {
   readonly streams: EventStreams;
   readonly turns: TurnQueue;
   readonly requesterOf: (request: EndpointRequest) => Requester;
+  /** Shows the name that a client states on its connection. */
+  readonly nameClient: (request: EndpointRequest, account: Pick<ClientAccount, "label">) => void;
   /** Whether the gateway is shutting down: it only finishes what is in flight. */
   readonly isClosing: () => boolean;
 }

@@ -85,6 +85,7 @@ function initialize(
     throw httpError(400, "The session is already initialized.", rpcCodes.invalidRequest);
   }
   const { session, response: begun } = beginSession(context, context.requesterOf(request), message);
+  context.nameClient(request, session.account);
   sendJson(response, 200, begun, { "mcp-session-id": session.id });
 }
 
@@ -106,5 +107,7 @@ function sessionOf(context: EndpointContext, request: EndpointRequest): Session 
       `Protocol version ${version} is not supported in this session, which uses ${session.protocolVersion}.`,
     );
   }
+  // A client may open more connections than the one that started the session.
+  context.nameClient(request, session.account);
   return session;
 }

@@ -46,6 +46,7 @@ export function serveModernPost(
     const envelope = readEnvelope(message.params);
     assertModernHeaders(message, envelope, headers);
     const account = context.accounts.shared(context.requesterOf(request), envelope.clientInfo);
+    context.nameClient(request, account);
     const writer = new HttpResponseWriter(response, context.streams);
     if (message.method === "subscriptions/listen") {
       context.dispatch.count(account);

@@ -10,7 +10,7 @@ import { EventCoalescer } from "../event-coalescer.js";
 import { guardNode } from "../guard-listener.js";
 import { observeListening } from "../listening.js";
 import { markObserved, stopObserving } from "../observation.js";
-import type { ConnectionOwner } from "./server-connection.js";
+import type { ConnectionOwner, IsCall } from "./server-connection.js";
 import { addOwner, connectionOf, removeOwner } from "./server-requests.js";
 
 /** How a `node:http` server appears in Channelz. */
@@ -18,6 +18,8 @@ export interface ObserveHttpServerOptions {
   /** The name of the server. */
   readonly name?: string;
 }
+
+const everyRequest: IsCall = () => true;
 
 /**
  * Shows a `node:http` or `node:https` server, its listening sockets, its connections and its calls in the registry, from now until
@@ -30,6 +32,7 @@ export function observeHttpServer(
   registry: Registry,
   server: HttpServer | HttpsServer,
   options: ObserveHttpServerOptions = {},
+  isCall: IsCall = everyRequest,
 ): ServerHandle {
   if (!isHttp1Server(server)) {
     throw new TypeError("This is no server of node:http or node:https. For one of node:http2, use observeHttp2Server.");
@@ -37,7 +40,7 @@ export function observeHttpServer(
   stopObserving(server, "observed again");
   const handle = registry.addServer(options);
   const stopListening = observeListening(registry, server, handle);
-  const stopConnections = observeHttp1Connections(registry, server, handle);
+  const stopConnections = observeHttp1Connections(registry, server, handle, isCall);
   markObserved(server, (reason) => {
     stopListening();
     stopConnections(reason);
@@ -59,12 +62,14 @@ export function observeHttp1Connections(
   registry: Registry,
   server: HttpServer | HttpsServer | Http2SecureServer,
   handle: ServerHandle,
+  isCall: IsCall = everyRequest,
 ): (reason: string) => void {
   const owner: ConnectionOwner = {
     registry,
     server: handle,
     losses: new EventCoalescer(handle, "Connection lost"),
     connections: new Set(),
+    isCall,
   };
   const tlsFailures = new EventCoalescer(handle, "TLS handshake failed");
   const isTls = server instanceof TlsServer;

@@ -1,5 +1,5 @@
 import { type EventEmitter, errorMonitor } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
 import { codeOf } from "../cause.js";
@@ -15,6 +15,9 @@ interface Accepted {
   [connectionKey]?: ServerConnection | undefined;
 }
 
+/** Whether a request counts as a call of its server. */
+export type IsCall = (headers: IncomingHttpHeaders, method: string | undefined, url: string | undefined) => boolean;
+
 /** The server that connections belong to. */
 export interface ConnectionOwner {
   readonly registry: Registry;
@@ -22,6 +25,7 @@ export interface ConnectionOwner {
   /** Reports lost connections. */
   readonly losses: EventCoalescer;
   readonly connections: Set<ServerConnection>;
+  readonly isCall: IsCall;
 }
 
 /** A connection that a server accepted, and the exchanges in progress on it. */
@@ -53,8 +57,13 @@ export class ServerConnection implements ExchangeCounters {
     return socket[connectionKey];
   }
 
+  nameRemote(name: string): void {
+    this.#handle.nameRemote(name);
+  }
+
   /** A request arrived. */
   requested(request: IncomingMessage, response: ServerResponse): void {
+    if (!this.#owner.isCall(request.headers, request.method, request.url)) return;
     const exchange = beginExchange(this);
     this.#exchanges.push(exchange);
     exchange.serve(this.#handle, request, response);

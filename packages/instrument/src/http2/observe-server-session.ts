@@ -4,14 +4,21 @@ import type { Registry, ServerHandle } from "@wirescope/channelz";
 import { codeOf } from "../cause.js";
 import { EventCoalescer } from "../event-coalescer.js";
 import { guardNode } from "../guard-listener.js";
+import type { IsCall } from "../http/server-connection.js";
 import { isObserved, markObserved, stopObserving } from "../observation.js";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeHttp2Session } from "./describe-session.js";
 import { errorCodeName } from "./error-codes.js";
 import { type SessionTracker, trackSession, untrackSession } from "./session-tracker.js";
+import type { StreamCounters } from "./stream-tracker.js";
 
 /** Shows a server session, from now until it closes. */
-export function observeServerSession(registry: Registry, session: ServerHttp2Session, server: ServerHandle): void {
+export function observeServerSession(
+  registry: Registry,
+  session: ServerHttp2Session,
+  server: ServerHandle,
+  isCall?: IsCall,
+): void {
   // The application may have closed the handle itself.
   if (server.isClosed || isObserved(session) || session.destroyed) return;
   const endpoints = readEndpoints(session.socket);
@@ -36,6 +43,10 @@ export function observeServerSession(registry: Registry, session: ServerHttp2Ses
       process.nextTick(reportGoaway, code);
     },
   };
+  // Streams that are no calls; nor are their resets failures of the server.
+  const apart: StreamCounters = { ...tracker, calls: [], resets: noEvents };
+  tracker.countersOf = (headers) =>
+    isCall?.(headers, headers[":method"], headers[":path"]) === false ? apart : tracker;
   trackSession(session, tracker);
   const onGoaway = guardNode((code: number): void => {
     hasReceivedGoaway = true;
@@ -66,6 +77,8 @@ export function observeServerSession(registry: Registry, session: ServerHttp2Ses
     socket.close(why);
   });
 }
+
+const noEvents: Pick<EventCoalescer, "add"> = { add() {} };
 
 /** The trace events of all sessions of a server, coalesced: a burst may come from one session or from thousands. */
 class ServerEvents {

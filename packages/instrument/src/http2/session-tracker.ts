@@ -11,6 +11,8 @@ export interface SessionTracker extends StreamCounters {
   socket: SocketHandle | undefined;
   /** A client's streams from before the connection was established. */
   early: StreamTracker[];
+  /** The counters for a stream with these request headers. Default: the tracker itself. */
+  countersOf?: (headers: IncomingHttpHeaders) => StreamCounters;
   /** Called with the code when this end sends GOAWAY. */
   readonly onGoawaySent?: (code: number) => void;
   /** Called when the session is destroyed with an error, before any listener. */
@@ -51,6 +53,11 @@ export function trackSession(session: Http2Session, tracker: SessionTracker): vo
     else patchEmit(own);
   }
   (session as unknown as SessionMethods)[sessionKey] = tracker;
+}
+
+/** Names the peer of a session. */
+export function nameRemoteOf(session: Http2Session, name: string): void {
+  (session as unknown as SessionMethods)[sessionKey]?.socket?.nameRemote(name);
 }
 
 /** Stops counting a session, except for its streams in progress. */
@@ -126,7 +133,8 @@ function patchEmit(prototype: ServerMethods): void {
     const args = arguments;
     if (event === "stream") {
       const tracker = this[sessionKey];
-      if (tracker !== undefined) trackStream(args[1] as Http2Stream, tracker, args[2] as IncomingHttpHeaders);
+      const headers = args[2] as IncomingHttpHeaders;
+      if (tracker !== undefined) trackStream(args[1] as Http2Stream, tracker.countersOf?.(headers) ?? tracker, headers);
     }
     return emit.apply(this, args as unknown as [string]);
   };

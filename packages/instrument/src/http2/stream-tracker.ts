@@ -14,7 +14,7 @@ export interface StreamCounters {
   readonly socket: SocketHandle | undefined;
   /** Empty for pushed streams, which are not calls. */
   readonly calls: readonly CallCounters[];
-  readonly resets: EventCoalescer;
+  readonly resets: Pick<EventCoalescer, "add">;
   readonly isClient: boolean;
   readonly arePushed: boolean;
   /** The number of streams in progress. */

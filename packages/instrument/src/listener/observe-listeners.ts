@@ -1,10 +1,12 @@
 import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { Server as HttpServer } from "node:http";
-import type { ServerHttp2Session } from "node:http2";
+import type { Server as HttpServer, IncomingMessage } from "node:http";
+import type { Http2ServerRequest, ServerHttp2Session } from "node:http2";
 import type { ListenObserver, OpenListener, Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
 import { guardListener } from "../guard-listener.js";
 import { observeHttpServer } from "../http/observe-server.js";
+import { type IsCall, ServerConnection } from "../http/server-connection.js";
 import { observeServerSession } from "../http2/observe-server-session.js";
+import { nameRemoteOf } from "../http2/session-tracker.js";
 import { isObserved, SharedObservation, stopObserving } from "../observation.js";
 import { listenAddress } from "../sockets/addresses.js";
 import { describeListenSocket } from "../sockets/describe-socket.js";
@@ -49,13 +51,20 @@ function begin(registry: Registry): (reason: string) => void {
   };
 }
 
+/** Names the client of the connection that a request arrived on. */
+export function nameClient(request: IncomingMessage | Http2ServerRequest, name: string): void {
+  if (!("stream" in request)) ServerConnection.of(request.socket)?.nameRemote(name);
+  else if (request.stream.session !== undefined) nameRemoteOf(request.stream.session, name);
+}
+
 /**
  * Shows a listener as one server of the registry, unless it is already shown: its listening socket, its HTTP/1.1 and HTTP/2
- * connections, and its calls.
+ * connections, and its calls. Default for `isCall`: every request is one.
  */
 export function observeListener(
   registry: Registry,
   name: string,
+  isCall?: IsCall,
 ): ListenObserver & { readonly stop: (reason: string) => void } {
   const sessions = new Set<ServerHttp2Session>();
   let http1Server: HttpServer | undefined;
@@ -65,11 +74,11 @@ export function observeListener(
     onHttp1Server(server) {
       if (isObserved(server)) return;
       http1Server = server;
-      handle = observeHttpServer(registry, server, { name });
+      handle = observeHttpServer(registry, server, { name }, isCall);
     },
     onHttp2Session(session) {
       if (handle === undefined) return;
-      observeServerSession(registry, session, handle);
+      observeServerSession(registry, session, handle, isCall);
       sessions.add(session);
       session.once("close", () => sessions.delete(session));
     },

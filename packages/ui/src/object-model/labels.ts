@@ -37,7 +37,8 @@ function socketTitle({ message, name }: SnapshotObject & { readonly kind: "socke
   const local = formatAddress(message?.local);
   const remote = formatAddress(message?.remote);
   if (role === "listen") return local === "-" ? name : local;
-  // Only the remote address distinguishes accepted connections.
+  if (role === "server" && message?.remoteName) return message.remoteName;
+  // Otherwise only the remote address distinguishes accepted connections.
   const [first, second] = role === "server" ? [remote, local] : [local, remote];
   return [first, second].find((each) => each !== "-") ?? name;
 }
