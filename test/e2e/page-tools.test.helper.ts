@@ -98,6 +98,17 @@ export async function startLegacyTryServer(): Promise<LegacyTryServer> {
       },
       ({ a, b }) => ({ content: [{ type: "text", text: String(a + b) }], structuredContent: { sum: a + b } }),
     );
+    const card = z.object({ kind: z.literal("card"), number: z.string() });
+    const bank = z.object({ kind: z.literal("bank"), iban: z.string() });
+    const lines = Object.fromEntries(Array.from({ length: 14 }, (_, index) => [`line${index + 1}`, z.string()]));
+    const zip = z
+      .string()
+      .regex(/^\d{5}$/)
+      .describe("Five digits");
+    const orderSchema = z.object({ ...lines, zip, payment: z.discriminatedUnion("kind", [card, bank]) });
+    server.registerTool("order", { inputSchema: orderSchema }, ({ zip: code }) => ({
+      content: [{ type: "text", text: `ordered to ${code}` }],
+    }));
     server.registerTool("media", { inputSchema: z.object({}) }, () => ({
       content: [
         { type: "image", data: png, mimeType: "image/png" },

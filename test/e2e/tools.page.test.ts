@@ -8,6 +8,7 @@ import { parseConfiguration } from "@wirescope/tool-server/config";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { isChromiumInstalled, openPage } from "./chromium.test.helper.js";
+import { checkAccessibility } from "./page.test.helper.js";
 import {
   type LegacyTryServer,
   startHostileTryServer,
@@ -105,6 +106,43 @@ describe.skipIf(!isChromiumInstalled)("the tools of the page", () => {
     await page.getByRole("tab", { name: "Structured" }).click();
     expect(JSON.parse((await result(page).locator("pre").textContent()) ?? "")).toEqual({ sum: 5 });
     await snap(page, "tool-result");
+    expect(wrong(problems)).toEqual([]);
+  });
+
+  test("keeps Run and the result of a tall form in view, names what is wrong, and keeps both over a reload", async () => {
+    const { page, problems } = await open("/tools?name=try__order", { viewport: { width: 1000, height: 600 } });
+    await page.getByLabel("line1 *").waitFor();
+    const button = page.getByRole("button", { name: "Run", exact: true });
+    const isInView = (locator: ReturnType<Page["locator"]>): Promise<boolean> =>
+      locator.evaluate((element) => {
+        const { top, bottom, left } = element.getBoundingClientRect();
+        return element.contains(document.elementFromPoint(left + 2, (top + bottom) / 2));
+      });
+    expect(await isInView(button)).toBe(true);
+    await page.getByLabel("line1 *").fill("first");
+    await button.click();
+    await page.getByRole("alert").getByText("15 fields need a value.").waitFor();
+    await expect
+      .poll(() => page.getByLabel("line2 *").evaluate((field) => field === document.activeElement))
+      .toBe(true);
+    expect(await isInView(page.getByLabel("line2 *"))).toBe(true);
+    await checkAccessibility(page);
+    for (let line = 2; line <= 14; line += 1) await page.getByLabel(`line${line} *`).fill("x");
+    await page.getByLabel("zip *").fill("12");
+    await page.getByLabel("Kind", { exact: true }).selectOption({ label: "bank" });
+    await page.getByLabel("iban *").fill("DE0");
+    await button.click();
+    await page.getByText("1 field needs a valid value.").waitFor();
+    await page.getByText("Does not match: Five digits").waitFor();
+    await page.getByLabel("zip *").fill("12345");
+    await button.click();
+    await result(page).getByText("ordered to 12345").waitFor();
+    await expect.poll(() => isInView(result(page).getByText("ordered to 12345"))).toBe(true);
+    await checkAccessibility(page);
+
+    await page.reload();
+    await expect.poll(() => page.getByLabel("zip *").inputValue()).toBe("12345");
+    await result(page).getByText("ordered to 12345").waitFor();
     expect(wrong(problems)).toEqual([]);
   });
 

@@ -1,15 +1,15 @@
 import { signal } from "@preact/signals";
 import type { VNode } from "preact";
-import { useEffect, useId, useMemo, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { Button, Copy, Field, Tabs } from "../design/index.js";
 import { visibleLine } from "../design/visible-text.js";
-import { type Offer, type Run, runs, startRun } from "../shell/mcp/index.js";
+import { isSecretInput, keepInTab, keptInTab, type Offer, type Run, runs, startRun } from "../shell/mcp/index.js";
 import { address, setQuery } from "../shell/routing/index.js";
 import { AppFrame, appUriOf } from "./app/app-frame.js";
 import { commandLine } from "./command-line.js";
 import { OfferHeader } from "./offer-header.js";
 import { RunView } from "./run-view.js";
-import { type Draft, draftValue, type FormProblem } from "./schema-form/draft.js";
+import { type Draft, draftValue, type FormProblem, requiredMessage } from "./schema-form/draft.js";
 import { draftOf, initialDraft, jsonText } from "./schema-form/draft-of.js";
 import { SchemaForm } from "./schema-form/schema-form.js";
 import { schemaToForm } from "./schema-form/schema-to-form.js";
@@ -22,7 +22,10 @@ interface ToolInput {
   readonly json: string;
 }
 
-const inputs = signal<ReadonlyMap<string, ToolInput>>(new Map());
+const inputs = signal<ReadonlyMap<string, ToolInput>>(new Map(keptInTab<[string, ToolInput][]>("inputs")));
+/** Tools whose input is not stored. */
+const secretKeys = new Set<string>();
+keepInTab("inputs", () => [...inputs.peek()].filter(([key]) => !secretKeys.has(key)).reverse());
 
 /** A tool: its form, and the result of its latest run. */
 export function ToolDetail({ offer }: { readonly offer: Offer }): VNode {
@@ -34,6 +37,7 @@ export function ToolDetail({ offer }: { readonly offer: Offer }): VNode {
   const [shownId, setShownId] = useState<number>();
   const initial: ToolInput = { mode: form.kind === "json" ? "json" : "form", draft: initialDraft(form), json: "{}" };
   const input = inputs.value.get(offer.key) ?? initial;
+  if (isSecretInput(inputSchema)) secretKeys.add(offer.key);
   const setInput = (changes: Partial<ToolInput>): void => {
     inputs.value = new Map(inputs.peek()).set(offer.key, { ...input, ...changes });
   };
@@ -45,6 +49,17 @@ export function ToolDetail({ offer }: { readonly offer: Offer }): VNode {
     return draftValue({ kind: "json" }, input.json.trim() === "" ? "{}" : input.json);
   };
   const call = (args: unknown): void => setShownId(startRun(offer, "tools/call", { name: offer.key, arguments: args }));
+  const resultRef = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (shownId !== undefined) resultRef.current?.scrollIntoView({ block: "nearest" });
+  }, [shownId, shown?.status]);
+  const formRef = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    // Also an error of a part that has no field of its own.
+    const first = formRef.current?.querySelector<HTMLElement>('[aria-invalid="true"], .field-error');
+    first?.scrollIntoView({ block: "nearest" });
+    first?.focus({ preventScroll: true });
+  }, [problems]);
   const run = async (): Promise<void> => {
     const { value, problems: own } = typed();
     setProblems(own);
@@ -93,6 +108,7 @@ export function ToolDetail({ offer }: { readonly offer: Offer }): VNode {
       <OfferHeader offer={offer} />
       <form
         class="detail-form"
+        ref={formRef}
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
@@ -124,7 +140,13 @@ export function ToolDetail({ offer }: { readonly offer: Offer }): VNode {
           <Button kind="primary" type="submit" isDisabled={isChecking}>
             Run
           </Button>
-          <span class="soft detail-key">Ctrl+Enter</span>
+          {problems.length > 0 ? (
+            <span class="field-error" role="alert">
+              {problemSummary(problems)}
+            </span>
+          ) : (
+            <span class="soft detail-key">Ctrl+Enter</span>
+          )}
           {command !== undefined && (
             <span class="detail-command">
               <code>{visibleLine(command, 400)}</code>
@@ -139,14 +161,23 @@ export function ToolDetail({ offer }: { readonly offer: Offer }): VNode {
         </div>
       </form>
       {shown !== undefined && (
-        <RunView run={shown} runs={own} onShow={setShownId} onReuse={reuse}>
-          {appUri !== undefined && shown.status !== "cancelled" && (
-            <AppFrame key={shown.id} offer={offer} uri={appUri} run={shown} />
-          )}
-        </RunView>
+        <div ref={resultRef}>
+          <RunView run={shown} runs={own} onShow={setShownId} onReuse={reuse}>
+            {appUri !== undefined && shown.status !== "cancelled" && (
+              <AppFrame key={shown.id} offer={offer} uri={appUri} run={shown} />
+            )}
+          </RunView>
+        </div>
       )}
     </article>
   );
+}
+
+/** How many fields need a value, or another one. */
+function problemSummary(problems: readonly FormProblem[]): string {
+  const fields = new Set(problems.map(({ pointer }) => pointer)).size;
+  const isMissing = problems.every(({ message }) => message === requiredMessage);
+  return `${fields} ${fields === 1 ? "field needs" : "fields need"} ${isMissing ? "a value" : "a valid value"}.`;
 }
 
 /** The arguments as JSON, with their validation errors. */

@@ -13,3 +13,4 @@ export {
 } from "./offers.js";
 export { declineResponse } from "./run-flow.js";
 export { cancelRun, endOfRun, forgetRuns, type Run, runs, startRun } from "./runs.js";
+export { isSecretInput, keepInTab, keptInTab } from "./tab-storage.js";

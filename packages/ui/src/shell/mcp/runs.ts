@@ -6,6 +6,7 @@ import { McpError, type McpNotification, objectOf, type RpcObject } from "./mcp-
 import type { Offer } from "./offer.js";
 import { paramHeaders } from "./param-headers.js";
 import { runFlow } from "./run-flow.js";
+import { isSecretInput, keepInTab, keptInTab } from "./tab-storage.js";
 
 /** A request that the user ran in this tab. */
 export interface Run {
@@ -30,10 +31,19 @@ const maxRuns = 50;
 const maxLogs = 100;
 const maxKeptLength = 32 * 1024 * 1024;
 
-const all = signal<readonly Run[]>([]);
+const all = signal<readonly Run[]>(restored());
 const controllers = new Map<number, AbortController>();
 const lengths = new Map<number, number>();
-let lastId = 0;
+let lastId = Math.max(0, ...all.peek().map(({ id }) => id));
+
+keepInTab("runs", () => all.peek().filter(({ offer }) => !isSecretInput(offer.definition.inputSchema)));
+
+/** The runs from before a reload. It cancelled those that had not ended. */
+function restored(): readonly Run[] {
+  return (keptInTab<readonly Run[]>("runs") ?? []).map((run) =>
+    run.status === "running" ? { ...run, status: "cancelled", endedAtMs: Date.now() } : run,
+  );
+}
 
 /** The runs of this tab, the latest first. */
 export const runs: ReadonlySignal<readonly Run[]> = computed(() => all.value);

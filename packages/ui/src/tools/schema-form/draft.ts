@@ -81,6 +81,8 @@ function isFilled(node: FormNode | undefined, draft: Draft): boolean {
   return draft.length > 0;
 }
 
+export const requiredMessage = "Required.";
+
 export function emptyDraft(node: FormNode): Draft {
   if (node.kind === "group") return node.fields.map(({ node: field }) => emptyDraft(field));
   if (node.kind === "list" || node.kind === "choices") return [];
@@ -90,7 +92,7 @@ export function emptyDraft(node: FormNode): Draft {
 function emptyValue(node: FormNode, isRequired: boolean, pointer: string): DraftValue {
   if (!isRequired) return { value: undefined, problems: [] };
   if (node.isNullable) return { value: null, problems: [] };
-  return { value: undefined, problems: [{ pointer, message: "Required." }] };
+  return { value: undefined, problems: [{ pointer, message: requiredMessage }] };
 }
 
 const numberPattern = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;

@@ -154,6 +154,13 @@ function ChoicesField(props: NodeProps<NodeOf<"choices">>): VNode {
   );
 }
 
+/** The value that distinguishes a form from its alternatives. */
+function constantOf(node: FormNode): string | undefined {
+  const fields = node.kind === "group" ? node.fields : [];
+  const value = fields.flatMap(({ node: field }) => (field.kind === "constant" ? [field.value] : []))[0];
+  return value === undefined ? undefined : String(value);
+}
+
 function VariantsField(props: NodeProps<NodeOf<"variants">>): VNode {
   const { node, draft, label, isRequired, pointer, problems, onChange } = props;
   const { variant, draft: inner } = isVariantDraft(draft) ? draft : { variant: -1, draft: "" };
@@ -176,7 +183,7 @@ function VariantsField(props: NodeProps<NodeOf<"variants">>): VNode {
             {(!isRequired || node.isNullable || variant < 0) && <option value="-1">not set</option>}
             {node.variants.map((each, index) => (
               <option key={`${id}${String(index)}`} value={String(index)}>
-                {visibleLine(each.title ?? `${each.kind} (${index + 1})`)}
+                {visibleLine(each.title ?? constantOf(each) ?? `${each.kind} (${index + 1})`)}
               </option>
             ))}
           </select>

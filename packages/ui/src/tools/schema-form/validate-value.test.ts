@@ -30,6 +30,24 @@ describe("validation by a schema", () => {
     ]);
   });
 
+  test("names the rule of a pattern in the words of its schema", () => {
+    const zip = { type: "string", pattern: "^\\d{5}$", description: "Five digits" };
+    expect(validateValue({ properties: { zip: { $ref: "#/$defs/zip" } }, $defs: { zip } }, { zip: "12" })).toEqual([
+      { pointer: "/zip", message: "Does not match: Five digits" },
+    ]);
+    expect(validateValue({ type: "string", pattern: "^a$" }, "b")[0]?.message).toContain("^a$");
+  });
+
+  test("names the values that distinguish alternatives, and reports only the errors of the one that is meant", () => {
+    const card = { properties: { kind: { const: "card" }, number: { type: "string" } }, required: ["kind", "number"] };
+    const bank = { properties: { kind: { const: "bank" }, iban: { type: "string" } }, required: ["kind", "iban"] };
+    const pay = { properties: { by: { oneOf: [card, { $ref: "#/$defs/bank" }] } }, $defs: { bank } };
+    expect(validateValue(pay, { by: { kind: "cash" } })).toEqual([
+      { pointer: "/by", message: 'kind must be "card" or "bank".' },
+    ]);
+    expect(validateValue(pay, { by: { kind: "bank", iban: 5 } })).toMatchObject([{ pointer: "/by/iban" }]);
+  });
+
   test("limits the number and the length of the reported errors", () => {
     const list = Array.from({ length: 500 }, () => "x".repeat(5000));
     const problems = validateValue({ type: "array", items: { enum: ["a"] } }, list);
