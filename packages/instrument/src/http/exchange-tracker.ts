@@ -74,6 +74,8 @@ export class ExchangeTracker {
   #hasSentEnd = false;
   #isFlushed = false;
   #isTunnel = false;
+  /** On a server: whether the request for a tunnel was refused, or its client left it without a close. */
+  #hasTunnelFailed = false;
 
   begin(counters: ExchangeCounters): void {
     this.#counters = counters;
@@ -85,6 +87,7 @@ export class ExchangeTracker {
     this.#hasSentEnd = false;
     this.#isFlushed = false;
     this.#isTunnel = false;
+    this.#hasTunnelFailed = false;
     this.#sent.begin("whole");
     this.#received.begin("whole");
     for (const counter of counters.calls) counter.callStarted();
@@ -149,6 +152,11 @@ export class ExchangeTracker {
     this.#isTunnel = true;
     this.#socket = socket;
     socket.remoteStreamStarted();
+  }
+
+  /** On a server: the tunnel was not opened, or not closed properly, although all bytes may be sent. */
+  tunnelFailed(): void {
+    this.#hasTunnelFailed = true;
   }
 
   /** On a client: likewise if the server accepted the upgrade; otherwise this is the complete response. */
@@ -230,7 +238,7 @@ export class ExchangeTracker {
     const counters = this.#counters;
     if (counters === undefined) return;
     this.#counters = undefined;
-    const isSuccess = isComplete && (this.#isTunnel || this.#isOk(counters.isClient));
+    const isSuccess = isComplete && (this.#isTunnel ? !this.#hasTunnelFailed : this.#isOk(counters.isClient));
     if (isComplete) this.#socket?.streamSucceeded();
     else this.#socket?.streamFailed();
     for (const counter of counters.calls) countOutcome(counter, isSuccess);

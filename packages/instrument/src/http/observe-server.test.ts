@@ -6,6 +6,7 @@ import { connect, createServer as createNetServer, type Server as NetServer, typ
 import { connect as tlsConnect } from "node:tls";
 import { createRegistry, type Registry } from "@wirescope/channelz";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
 import { observeHttp2Server } from "../http2/observe-server.js";
 import { stopObserving } from "../observation.js";
 import { certificate, listening, portOf, serverIdentity, unixPath } from "../sockets/connections.test.helper.js";
@@ -140,6 +141,61 @@ describe("requests", () => {
     await expectShown({ calls: [1, 0, 0], streams: [[1, 0, 0]] });
     socket.end();
     await expectShown({ calls: [1, 1, 0], streams: [] });
+  });
+});
+
+describe("a WebSocket server", () => {
+  /** Opens a WebSocket at a path; `/no` is refused, and `/bye` is closed by the server. */
+  async function open(path: string): Promise<WebSocket> {
+    const server = createServer();
+    const sockets = new WebSocketServer({
+      server,
+      verifyClient: ({ req }: { req: IncomingMessage }) => req.url !== "/no",
+    });
+    sockets.on("connection", (socket, { url }) => void (url === "/bye" && socket.close()));
+    await listening(server);
+    observeHttpServer(registry, server);
+    const client = new WebSocket(`ws://127.0.0.1:${portOf(server)}${path}`);
+    onTestFinished(() => {
+      client.terminate();
+      sockets.close();
+    });
+    return client;
+  }
+
+  test("[CZ-SERVER-3] counts a refused upgrade as a failed call", async () => {
+    const client = await open("/no");
+    const [error] = await once(client, "error");
+    expect(error).toMatchObject({ message: "Unexpected server response: 401" });
+    await expectShown({ calls: [1, 0, 1], streams: [] });
+  });
+
+  test("[CZ-SERVER-3] counts a client that is terminated without a close frame as a failed call", async () => {
+    const client = await open("/");
+    await once(client, "open");
+    await expectShown({ calls: [1, 0, 0] });
+    client.terminate();
+    await expectShown({ calls: [1, 0, 1], streams: [] });
+  });
+
+  test.each(["client", "server"])("counts a WebSocket that the %s closes as a call that succeeded", async (side) => {
+    const client = await open(side === "server" ? "/bye" : "/");
+    await once(client, "open");
+    if (side === "client") client.close();
+    await once(client, "close");
+    await expectShown({ calls: [1, 1, 0], streams: [] });
+  });
+
+  test("leaves no method of ours on the socket of an upgrade once the response is written", async () => {
+    const server = await listening(createServer());
+    const upgraded = once(server, "upgrade");
+    observeHttpServer(registry, server);
+    const request = "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
+    const spoken = speak(server, request, /101 Switching/);
+    const [, socket] = (await upgraded) as [IncomingMessage, Socket];
+    socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n");
+    expect(["write", "end"].filter((method) => Object.hasOwn(socket, method))).toEqual([]);
+    (await spoken).destroy();
   });
 });
 

@@ -1,5 +1,5 @@
 import type { EventEmitter } from "node:events";
-import { Server as HttpServer } from "node:http";
+import { Server as HttpServer, type IncomingMessage } from "node:http";
 import type { Http2SecureServer } from "node:http2";
 import { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
@@ -25,8 +25,8 @@ const everyRequest: IsCall = () => true;
  * Shows a `node:http` or `node:https` server, its listening sockets, its connections and its calls in the registry, from now until
  * it closes. Works for any handler. An existing connection appears with its next request.
  *
- * An upgraded connection is still shown, and so is the stream of the upgrade, which succeeds when this side ends it. Throws a
- * TypeError for any other kind of server.
+ * An upgraded connection is still shown, and so is the stream of the upgrade, which succeeds when this side ends it. Its call fails
+ * if the upgrade is refused, or if the client of a WebSocket ends first. Throws a TypeError for any other kind of server.
  */
 export function observeHttpServer(
   registry: Registry,
@@ -82,9 +82,11 @@ export function observeHttp1Connections(
         if ((first as TLSSocket).alpnProtocol !== "h2") connectionOf(server, owner, first as Socket);
         break;
       case "upgrade":
-      case "connect":
-        connectionOf(server, owner, second as Socket)?.upgraded();
+      case "connect": {
+        const upgrade = event === "upgrade" && (first as IncomingMessage).headers.upgrade;
+        connectionOf(server, owner, second as Socket)?.upgraded(/^websocket$/i.test(String(upgrade)));
         break;
+      }
       case "tlsClientError":
         tlsFailures.add(causeOf(first));
         break;

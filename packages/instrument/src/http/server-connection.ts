@@ -70,10 +70,20 @@ export class ServerConnection implements ExchangeCounters {
   }
 
   /** A request arrived that turns the connection into something else: a WebSocket, or a tunnel. */
-  upgraded(): void {
+  upgraded(isWebSocket: boolean): void {
     const exchange = beginExchange(this);
     this.#exchanges.push(exchange);
     exchange.serveTunnel(this.#handle);
+    const failed = (): void => {
+      // Trackers are reused.
+      if (this.#exchanges.includes(exchange)) exchange.tunnelFailed();
+    };
+    watchStatus(this.#socket, (status) => {
+      if (status >= 300) failed();
+    });
+    // A server that gets or sends a close frame ends its side first (RFC 6455, 7.1.1). A client that is killed or terminated
+    // ends its own, and the server then ends properly too.
+    if (isWebSocket) this.#socket.once("end", () => this.#socket.writableEnded || failed());
   }
 
   exchangeEnded(exchange: ExchangeTracker): void {
@@ -105,4 +115,32 @@ export class ServerConnection implements ExchangeCounters {
     this.stop("");
     if (this.#cause !== "") this.#owner.losses.add(this.#cause);
   });
+}
+
+type Write = (this: Socket, ...args: unknown[]) => unknown;
+
+/**
+ * Calls `listener` with the status of the response to an upgrade. The application writes it to the socket as bytes, so only the
+ * first call of these methods shows it.
+ */
+function watchStatus(socket: Socket, listener: (status: number) => void): void {
+  let isOn = true;
+  const wrappers = (["write", "end"] as const).map((method) => {
+    const value: Write = function (...args) {
+      if (isOn) onBytes(args[0]);
+      return (Object.getPrototypeOf(this)[method] as Write).apply(this, args);
+    };
+    return { method, value };
+  });
+  const onBytes = guardNode((bytes: unknown): void => {
+    isOn = false;
+    // A wrapper that was wrapped again since stays in the chain and does nothing.
+    for (const { method, value } of wrappers) if (socket[method] === value) Reflect.deleteProperty(socket, method);
+    const start = typeof bytes === "string" || bytes instanceof Uint8Array ? Buffer.from(bytes.slice(0, 12)) : "";
+    listener(Number(/^HTTP\/1\.\d (\d{3})/.exec(start.toString("latin1"))?.[1] ?? 0));
+  });
+  for (const { method, value } of wrappers) {
+    if (!Object.hasOwn(socket, method))
+      Object.defineProperty(socket, method, { value, configurable: true, writable: true });
+  }
 }
