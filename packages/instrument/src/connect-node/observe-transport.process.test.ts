@@ -134,7 +134,13 @@ describe("over HTTP/2", () => {
     controller.abort();
     await hanging;
     await eventually(async () => expect((await channels())[0]?.subchannelRef).toHaveLength(1));
-    expect(statesOf((await channels())[0]!)).toEqual(["IDLE -> CONNECTING", "CONNECTING -> READY"]);
+    expect(statesOf((await channels())[0]!)).toEqual([
+      "IDLE -> CONNECTING",
+      "CONNECTING -> READY",
+      "READY -> IDLE",
+      "IDLE -> CONNECTING",
+      "CONNECTING -> READY",
+    ]);
   });
 
   test("[CZ-SOCKET-9] counts the pings that keep the connection alive", async () => {

@@ -50,7 +50,10 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
   subchannel.setState("CONNECTING");
   connectivity?.begin();
   let isConnected = false;
+  /** Whether the session counts as a connection: from the settings of the peer to its GOAWAY. */
+  let isReady = false;
   let hasReceivedGoaway = false;
+  let isDraining = false;
   let cause: string | undefined;
   let reason = "";
 
@@ -65,9 +68,14 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
     isConnected = true;
     // Before Node's own listener, which ends the streams.
     session.socket.prependListener("close", onSocketClose);
+    sessionConnected(tracker, socket);
+  });
+  // HTTP/2 begins with the settings of each side: a peer that accepts a connection may not speak it, or hang.
+  const onReady = guardNode((): void => {
+    if (isReady || hasReceivedGoaway) return;
+    isReady = true;
     subchannel.setState("READY");
     connectivity?.succeed();
-    sessionConnected(tracker, socket);
   });
   let pushes: StreamCounters | undefined;
   // A server push is a stream started by the peer, but not a call.
@@ -79,12 +87,19 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
     hasReceivedGoaway = true;
     reason = `GOAWAY with ${errorCodeName(code)}`;
     subchannel.trace(reason, { severity: code === 0 ? "info" : "warning" });
+    // Calls in flight continue, but the next one needs another connection. With another code, Node destroys the session.
+    if (code !== 0 || !isReady) return;
+    isReady = false;
+    isDraining = true;
+    subchannel.setState("IDLE");
+    connectivity?.end();
   });
   const onError = guardNode((error: Error): void => {
     reason = causeOf(error);
     if (isCancel(error)) return;
     cause = reason;
-    subchannel.setState("TRANSIENT_FAILURE", cause);
+    if (isDraining) subchannel.trace(`Connection failed: ${cause}`, { severity: "warning" });
+    else subchannel.setState("TRANSIENT_FAILURE", cause);
   });
   // A reset can look like an orderly end: if a write fails first, Node drops its error, and the next read returns end of file.
   const onSocketClose = (): void => {
@@ -95,8 +110,14 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
     stopObserving(session, reason);
   });
   const stopAttempts = traceAttempts(session, channel);
-  if (session.connecting) session.prependOnceListener("connect", onConnect);
-  else if (!session.destroyed) onConnect();
+  if (session.connecting) {
+    session.prependOnceListener("connect", onConnect);
+    session.prependOnceListener("remoteSettings", onReady);
+  } else if (!session.destroyed) {
+    onConnect();
+    // Its settings may be there already.
+    onReady();
+  }
   session.prependListener("stream", onStream);
   session.on("goaway", onGoaway);
   // errorMonitor: the application's own error handling does not change.
@@ -104,6 +125,7 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
   session.once("close", onClose);
   markObserved(session, (why) => {
     session.off("connect", onConnect);
+    session.off("remoteSettings", onReady);
     session.off("stream", onStream);
     session.off("goaway", onGoaway);
     session.off(errorMonitor, onError);
@@ -113,8 +135,8 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
     untrackSession(session);
     tracker.socket?.close(why);
     subchannel.close(why);
-    if (isConnected) connectivity?.end(cause);
-    else connectivity?.fail(cause);
+    if (isReady) connectivity?.end(cause);
+    else if (!isDraining) connectivity?.fail(cause);
     followed.onEnded?.(why);
   });
 }

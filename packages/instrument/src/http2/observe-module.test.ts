@@ -1,5 +1,13 @@
 import { once } from "node:events";
-import { type ClientHttp2Session, connect, createSecureServer, createServer, type Http2Server } from "node:http2";
+import {
+  type ClientHttp2Session,
+  connect,
+  createSecureServer,
+  createServer,
+  type Http2Server,
+  type ServerHttp2Session,
+} from "node:http2";
+import { createServer as createNetServer } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
 import { type Channel, createRegistry, type Registry, type Subchannel } from "@wirescope/channelz";
@@ -32,7 +40,7 @@ function observe(maxIdleChannels?: number): () => void {
 }
 
 async function serve(port = 0): Promise<Http2Server> {
-  const server = createServer((_request, response) => response.end("hello"));
+  const server = createServer((request, response) => void (request.url !== "/hang" && response.end("hello")));
   const sessions = new Set<{ destroy(): void }>();
   server.on("session", (session) => void sessions.add(session));
   server.listen(port, "127.0.0.1");
@@ -171,10 +179,47 @@ describe("[CZ-D-TARGET-1] the channel of a target", () => {
     open("https://rejected.test", { createConnection: () => socket });
     await eventually(async () => {
       const [channel] = await channels();
-      expect(traceOf(channel!).join()).toContain("READY -> TRANSIENT_FAILURE: tlsv13 alert certificate required");
+      expect(traceOf(channel!).join()).toContain("CONNECTING -> TRANSIENT_FAILURE: tlsv13 alert certificate required");
       expect(stateOf(channel!)).toBe("TRANSIENT_FAILURE");
       expect(channel!.subchannelRef).toEqual([]);
     });
+  });
+
+  test("[CZ-D-STATE-4] stays CONNECTING while the peer accepts the connection but sends nothing", async () => {
+    observe();
+    const silent = await listening(createNetServer((socket) => closeAfterTest(socket.resume())));
+    const session = open(`http://127.0.0.1:${portOf(silent)}`);
+    session.on("error", () => {});
+    await once(session, "connect");
+    const [channel] = await channels();
+    const subchannel = await subchannelOf(channel);
+    expect([stateOf(channel!), stateOf(subchannel)]).toEqual(["CONNECTING", "CONNECTING"]);
+    expect(subchannel.socketRef).toHaveLength(1);
+    session.destroy(new Error("no settings in time"));
+    await eventually(async () => expect(stateOf((await channels())[0]!)).toBe("TRANSIENT_FAILURE"));
+  });
+
+  test("[CZ-D-STATE-4] changes to IDLE at the GOAWAY of its only session, whose call continues, and to READY with the next one", async () => {
+    observe();
+    const server = await serve();
+    const sessions: ServerHttp2Session[] = [];
+    server.on("session", (session: ServerHttp2Session) => sessions.push(session));
+    const target = `http://127.0.0.1:${portOf(server)}`;
+    const session = open(target);
+    await get(session);
+    const arrived = once(server, "stream");
+    const waiting = session.request({ ":path": "/hang" });
+    waiting.on("error", () => {});
+    await arrived;
+    sessions[0]!.goaway();
+    await once(session, "goaway");
+    const [channel] = await channels();
+    expect([stateOf(channel!), stateOf(await subchannelOf(channel))]).toEqual(["IDLE", "IDLE"]);
+    await get(open(target));
+    expect(stateOf((await channels())[0]!)).toBe("READY");
+    waiting.destroy();
+    await eventually(async () => expect((await channels())[0]!.subchannelRef).toHaveLength(1));
+    expect(stateOf((await channels())[0]!)).toBe("READY");
   });
 
   test("shows READY while one session of the target is ready", async () => {
