@@ -100,10 +100,11 @@ test("[CZ-OP-3] lists every server of a process in GetServers, whatever created 
       return [local?.case === "tcpipAddress" ? local.value.port : undefined, ref?.name];
     }),
   );
-  const { "grpc-js": grpcJs, ...unnamed } = ports;
+  const { "grpc-js": grpcJs, express, ...unnamed } = ports;
   const expected = [
     ...Object.values(unnamed).map((port) => [port, ""]),
     [grpcJs, "grpc-js"],
+    [express, "express"],
     [Number(address.split(":")[1]), "channelz (wirescope)"],
   ];
   expect(new Map(listed as [number, string][])).toEqual(new Map(expected as [number, string][]));

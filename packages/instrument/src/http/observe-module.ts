@@ -34,7 +34,7 @@ export function observeHttpModule(registry: Registry, options: ObserveHttpClient
 function begin(registry: Registry, options: ObserveHttpClientsOptions): (reason: string) => void {
   const handles = new WeakMap<AnyHttpServer, ServerHandle>();
   const show = (server: AnyHttpServer): void => {
-    if (!isObserved(server)) handles.set(server, observeHttpServer(registry, server));
+    if (!isObserved(server)) handles.set(server, observeHttpServer(registry, server, nameOf(server)));
   };
   const onServer = guardNode((server: unknown): void => {
     if (!isHttp1Server(server)) return;
@@ -57,4 +57,12 @@ function begin(registry: Registry, options: ObserveHttpClientsOptions): (reason:
     // The application may have started to observe it itself.
     for (const server of servers) if (handles.get(server)?.isClosed === false) stopObserving(server, reason);
   };
+}
+
+/** express is the only framework whose handler of requests can be recognized: it is the application itself. */
+function nameOf(server: AnyHttpServer): { readonly name?: string } {
+  const isExpress = server
+    .listeners("request")
+    .some((app) => "handle" in app && "engine" in app && typeof Reflect.get(app, "settings") === "object");
+  return isExpress ? { name: "express" } : {};
 }
