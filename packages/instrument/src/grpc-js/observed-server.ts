@@ -1,11 +1,13 @@
 import { errorMonitor } from "node:events";
 import type { ServerHttp2Session } from "node:http2";
+import type { TLSSocket } from "node:tls";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
 import { EventCoalescer } from "../event-coalescer.js";
 import { observeServerSession } from "../http2/observe-server-session.js";
 import type { AnyHttp2Server } from "../http2/patch-module.js";
 import { observeListening } from "../listening.js";
 import { markObserved, stopObserving } from "../observation.js";
+import { handshakeFailure } from "../sockets/tls.js";
 import type { Server } from "./internals.js";
 import { forwardTrace, type Observed } from "./observed.js";
 
@@ -36,7 +38,8 @@ export class ObservedServer implements Observed {
     const stopListening = observeListening(this.#registry, http2Server, this.handle);
     const onSession = (session: ServerHttp2Session): void => this.#accept(session);
     const onError = (error: Error): void => this.handle.trace(error.message, { severity: "warning" });
-    const onTlsError = (error: Error): void => this.#tlsFailures.add(error.message);
+    const onTlsError = (error: Error, socket: TLSSocket): void =>
+      this.#tlsFailures.add(handshakeFailure(error, socket));
     // Before grpc-js's own listener, which may respond at once.
     http2Server.prependListener("session", onSession);
     // errorMonitor: grpc-js's own error handling does not change.

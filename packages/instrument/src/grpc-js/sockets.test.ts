@@ -139,6 +139,19 @@ describe("TLS", () => {
   });
 });
 
+test("traces why a server refuses the certificate of a client", async () => {
+  const { target } = await serve("localhost:0", serverCredentials(true));
+  const stranger = [certificate("other-client-key.pem"), certificate("other-client.pem")] as const;
+  const client = connect(target, grpc.credentials.createSsl(ca, ...stranger));
+  expect((await unary(client)).code).toBe(grpc.status.UNAVAILABLE);
+  await eventually(async () => {
+    const [server] = (await registry.getServers()).server;
+    expect(events(server!.data!.trace)).toContainEqual(
+      expect.stringMatching(/^TLS handshake failed: client certificate refused: UNABLE_TO_VERIFY_LEAF_SIGNATURE/),
+    );
+  });
+});
+
 describe("socket details", () => {
   test("[CZ-SOCKET-13] [CZ-SOCKET-14] [CZ-SOCKET-15] shows windows from the side of the sender, and 0 as 0", async () => {
     const raw = await rawServer();

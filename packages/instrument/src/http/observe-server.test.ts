@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type Server, ServerResponse } from "node:http";
 import { createSecureServer, type Http2SecureServer, connect as http2Connect } from "node:http2";
-import { createServer as createHttpsServer, request as httpsRequest } from "node:https";
+import { createServer as createHttpsServer, Server as HttpsServer, request as httpsRequest } from "node:https";
 import { connect, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { connect as tlsConnect } from "node:tls";
 import { createRegistry, type Registry } from "@wirescope/channelz";
@@ -196,6 +196,23 @@ describe("a WebSocket server", () => {
     socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n");
     expect(["write", "end"].filter((method) => Object.hasOwn(socket, method))).toEqual([]);
     (await spoken).destroy();
+  });
+});
+
+test.each(["https", "HTTP/2"])("traces why an %s server refuses the certificate of a client", async (kind) => {
+  const options = { ...serverIdentity, ca: certificate("ca.pem"), requestCert: true };
+  const server = kind === "https" ? createHttpsServer(options) : createSecureServer(options);
+  if (server instanceof HttpsServer) observeHttpServer(registry, server);
+  else observeHttp2Server(registry, server);
+  await listening(server);
+  const stranger = { cert: certificate("other-client.pem"), key: certificate("other-client-key.pem") };
+  const client = tlsConnect({ port: portOf(server), rejectUnauthorized: false, ...stranger });
+  onTestFinished(() => void client.destroy());
+  client.on("error", () => {});
+  await expectShown({
+    trace: expect.arrayContaining([
+      "TLS handshake failed: client certificate refused: UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+    ]),
   });
 });
 

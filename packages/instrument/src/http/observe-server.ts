@@ -5,11 +5,11 @@ import { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { type TLSSocket, Server as TlsServer } from "node:tls";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
-import { causeOf } from "../cause.js";
 import { EventCoalescer } from "../event-coalescer.js";
 import { guardNode } from "../guard-listener.js";
 import { observeListening } from "../listening.js";
 import { markObserved, stopObserving } from "../observation.js";
+import { handshakeFailure } from "../sockets/tls.js";
 import type { ConnectionOwner, IsCall } from "./server-connection.js";
 import { addOwner, connectionOf, removeOwner } from "./server-requests.js";
 
@@ -88,7 +88,7 @@ export function observeHttp1Connections(
         break;
       }
       case "tlsClientError":
-        tlsFailures.add(causeOf(first));
+        tlsFailures.add(handshakeFailure(first, second as TLSSocket));
         break;
     }
   });

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { SocketSecurity } from "@wirescope/channelz";
+import { causeOf } from "../cause.js";
 import { isGone } from "./socket-internals.js";
 
 interface KnownSecurity {
@@ -14,6 +15,15 @@ const knownSecurity = new WeakMap<TLSSocket, KnownSecurity>();
 
 /** The last local certificate. The connections of a server have the same one, and share one copy. */
 let lastLocalCertificate: Buffer | undefined;
+
+/**
+ * Why the handshake with a client failed. If a server refuses a client's certificate, Node emits only "socket hang up"; the reason
+ * is on the socket.
+ */
+export function handshakeFailure(error: unknown, socket: TLSSocket | undefined): string {
+  const reason: unknown = socket?.authorizationError;
+  return reason ? `client certificate refused: ${reason}` : causeOf(error);
+}
 
 /** Whether a connection uses TLS. */
 export function isTls(socket: Socket): socket is TLSSocket {
