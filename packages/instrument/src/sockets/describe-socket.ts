@@ -25,6 +25,12 @@ export function describeListenSocket(server: Server): SocketDetails {
   return server.address() === null ? { ...describeBoundPath(server), options } : { options };
 }
 
+/** The path of the server that a client is connected to; undefined without a path, and if native calls are unavailable. */
+export function unixPathOf(socket: Socket): string | undefined {
+  const remote = isGone(socket) || socket.remoteAddress !== undefined ? undefined : describeUnixPaths(socket)?.remote;
+  return remote !== undefined && "path" in remote && remote.path !== "" ? remote.path : undefined;
+}
+
 /** Undefined for an unnamed socket pair, such as the standard streams of a child process: its creator describes it. */
 function describeUnixPaths(socket: Socket): Pick<SocketDetails, "local" | "remote"> | undefined {
   const descriptor = descriptorOf(socket);

@@ -11,7 +11,8 @@ import { claimSocket } from "../claimed-sockets.js";
 import { callsOf, eventually, stateOf, statesOf } from "../http/both-ends.test.helper.js";
 import { channelsOf, subchannelsOf } from "../http/client-requests.test.helper.js";
 import { observeProcess } from "../process/observe-process.js";
-import { certificate, listening, portOf, serverIdentity } from "../sockets/connections.test.helper.js";
+import { certificate, listening, portOf, serverIdentity, unixPath } from "../sockets/connections.test.helper.js";
+import { nativeSockets } from "../sockets/native.js";
 import { observeUndici, type UndiciObservation } from "./observe-undici.js";
 
 let registry: Registry;
@@ -321,3 +322,23 @@ test("shows the global fetch in observeProcess, and publishes nothing in a proce
   whole.stop();
   expect(hasSubscribers("undici:request:create")).toBe(false);
 });
+
+test.runIf(nativeSockets() !== undefined).each(Object.entries(copies))(
+  "[CZ-ADDR-4] [CZ-DATA-1] shows the path of a Unix socket as the target of the channel and its subchannel with %s",
+  async (_name, { fetch, dispatcher }) => {
+    const path = unixPath();
+    await listening(
+      createServer((_request, response) => response.end("hello")),
+      { path },
+    );
+    target = `unix:${path}`;
+    const options = { dispatcher: dispatcher({ connect: { socketPath: path } }) };
+    for (let call = 0; call < 2; call += 1) await (await fetch("http://localhost/", options)).text();
+    const { channel, subchannel, socket } = await only();
+    expect(subchannel!.data!.target).toBe(target);
+    expect(socket!.remote!.address).toMatchObject({ case: "udsAddress", value: { filename: path } });
+    await eventually(async () => expect(callsOf((await only()).channel)).toEqual([2, 2, 0]));
+    expect(stateOf(channel)).toBe("READY");
+    expect((await channelsOf(registry)).filter(({ data }) => data?.target === "http://localhost")).toEqual([]);
+  },
+);

@@ -23,11 +23,15 @@ interface ConnectionUser {
  * The connection of a socket, observed from now on. Undefined if the socket or the channel is closed, or another instrument
  * shows the socket.
  */
-export function connectionOf(socket: Opened, channel: ClientChannel): UndiciConnection | undefined {
+export function connectionOf(
+  socket: Opened,
+  channel: ClientChannel,
+  path: string | undefined,
+): UndiciConnection | undefined {
   const known = socket[connectionKey];
   if (known !== undefined) known.share(channel);
   if (known !== undefined || socket.destroyed || channel.isClosed || isClaimed(socket)) return known;
-  const connection = new UndiciConnection(socket, channel);
+  const connection = new UndiciConnection(socket, channel, path);
   socket[connectionKey] = connection;
   return connection;
 }
@@ -48,11 +52,11 @@ export class UndiciConnection {
   readonly #exchanges = new Set<ConnectionUser>();
   #cause: string | undefined;
 
-  constructor(socket: Opened, channel: ClientChannel) {
+  constructor(socket: Opened, channel: ClientChannel, path: string | undefined) {
     this.#socket = socket;
     this.#channel = channel;
     this.#users = [channel];
-    const endpoints = readEndpoints(socket, { target: channel.target });
+    const endpoints = readEndpoints(socket, { target: channel.target, path });
     this.subchannel = channel.subchannelAt(addressText(endpoints.remote));
     this.handle = channel.registry.addSocket({
       ...endpoints,

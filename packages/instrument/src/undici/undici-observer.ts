@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { Registry } from "@wirescope/channelz";
 import { isClaimed } from "../claimed-sockets.js";
 import { Origins } from "../http/origins.js";
+import { unixPathOf } from "../sockets/describe-socket.js";
 import { ConnectAttempts } from "./connect-attempts.js";
 import { type Origin, originKey, originOf, parseOrigin } from "./origin.js";
 import { watchChunks } from "./patch-chunks.js";
@@ -21,6 +22,8 @@ export class UndiciObserver {
   readonly #origins: Origins<UndiciChannel>;
   readonly #attempts: ConnectAttempts;
   readonly #exchanges = new WeakMap<UndiciRequest, UndiciExchange>();
+  /** The paths of connections to Unix sockets. */
+  readonly #paths = new WeakMap<Socket, string>();
   /** The number of requests waiting for a connection, by origin. */
   readonly #waiting = new Map<string, number>();
 
@@ -66,7 +69,12 @@ export class UndiciObserver {
     const origin = originOf(connectParams);
     this.#attempts.setHttp2(origin, isHttp2(socket));
     const shown = this.#attempts.end(connector);
-    if (!isHttp2(socket) && !isClaimed(socket)) connectionOf(socket, this.#channelAt(origin));
+    if (!isHttp2(socket) && !isClaimed(socket)) {
+      // undici does not report the path that a client connects to.
+      const path = unixPathOf(socket);
+      if (path !== undefined) this.#paths.set(socket, path);
+      connectionOf(socket, this.#channelAt(origin, path), path);
+    }
     shown?.attemptEnded();
     if (shown?.isSuperfluous) this.#origins.drop(shown, "shown elsewhere");
   }
@@ -80,8 +88,9 @@ export class UndiciObserver {
     const exchange = this.#exchanges.get(request);
     if (exchange === undefined) return;
     if (exchange.isWaiting) this.#removeWaiting(exchange);
-    const channel = isHttp2(socket) || isClaimed(socket) ? undefined : this.#channelAt(exchange.origin);
-    const connection = channel && connectionOf(socket, channel);
+    const path = this.#paths.get(socket);
+    const channel = isHttp2(socket) || isClaimed(socket) ? undefined : this.#channelAt(exchange.origin, path);
+    const connection = channel && connectionOf(socket, channel, path);
     if (channel !== undefined && connection !== undefined) exchange.assigned(connection, channel);
     else exchange.leave();
   }
@@ -106,8 +115,8 @@ export class UndiciObserver {
     this.#origins.known(origin.protocol, origin.host, origin.port, "")?.endAttempts();
   }
 
-  #channelAt({ protocol, host, port }: Origin): UndiciChannel {
-    return this.#origins.at(protocol, host, port, "");
+  #channelAt({ protocol, host, port }: Origin, path = ""): UndiciChannel {
+    return this.#origins.at(protocol, host, port, path);
   }
 }
 
