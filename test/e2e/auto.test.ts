@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -238,6 +239,19 @@ test("shows a worker thread at the address if only the thread is started with th
   const { stderr } = await endOf(app);
   expect(stderr.match(/This worker thread is not observed\./g)).toHaveLength(1);
   expect(stderr).toContain("WIRESCOPE_NOT_OBSERVED");
+});
+
+test.each([
+  ["the application ignores it", ""],
+  ["the application exits then", 'process.on("SIGTERM", () => process.exit(7));'],
+])("ends at SIGTERM as without the instrument, and removes its Unix socket, if %s", async (_case, listener) => {
+  const WIRESCOPE_LISTEN = `unix:${folder}/app-{pid}.sock`;
+  const app = start({ WIRESCOPE_LISTEN }, "-e", `${listener} setInterval(() => {}, 1000);`);
+  await expect.poll(() => app.stderr).toMatch(announcedOnce);
+  app.process.kill("SIGTERM");
+  await once(app.process, "exit");
+  expect([app.process.exitCode, app.process.signalCode]).toEqual(listener === "" ? [null, "SIGTERM"] : [7, null]);
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 test("emits a warning for an unusable setting, and the application runs", async () => {

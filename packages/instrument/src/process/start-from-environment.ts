@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { getEnvironmentData, isMainThread, setEnvironmentData } from "node:worker_threads";
 import { type ListenTls, listenChannelz } from "@wirescope/channelz/listener";
 import { createRegistry, type Registry } from "@wirescope/channelz/registry";
@@ -46,6 +47,7 @@ export async function startFromEnvironment(env: NodeJS.ProcessEnv): Promise<Obse
       ...(tls !== undefined && { tls }),
       keepsProcessAlive: false,
     });
+    if (where.path !== undefined && isMainThread) removeAtEnd(where.path);
     process.stderr.write(`wirescope: Channelz of process ${process.pid} on ${listener.address}\n`);
     return { registry, observation, address: listener.address };
   } catch (error) {
@@ -59,6 +61,21 @@ export async function startFromEnvironment(env: NodeJS.ProcessEnv): Promise<Obse
     );
     return undefined;
   }
+}
+
+/**
+ * Removes the file of a Unix socket when `process.exit` or SIGTERM ends the process. If the application has a listener for SIGTERM
+ * too, it decides when the process exits.
+ */
+function removeAtEnd(path: string): void {
+  const remove = (): void => rmSync(path, { force: true });
+  process.once("exit", remove);
+  // Once and first: other listeners, such as those of signal-exit, do not find it in the list.
+  process.prependOnceListener("SIGTERM", () => {
+    if (process.listenerCount("SIGTERM") > 0) return;
+    remove();
+    process.kill(process.pid, "SIGTERM");
+  });
 }
 
 function tlsOf(env: NodeJS.ProcessEnv): ListenTls | undefined {
