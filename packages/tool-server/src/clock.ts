@@ -4,8 +4,11 @@ import type { Cancellation } from "./cancellation.js";
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls `wake` once after `delayMs`, which may be `Infinity`; returns a function that cancels it. */
-  after(delayMs: number, wake: () => void): () => void;
+  /**
+   * Calls `wake` once after `delayMs`, which may be `Infinity`; returns a function that cancels it. If `isBackground`, the process may
+   * exit earlier.
+   */
+  after(delayMs: number, wake: () => void, isBackground?: boolean): () => void;
 }
 
 /** The maximum delay of a Node timer, in milliseconds, about 24.8 days: a longer one would fire at once. */
@@ -14,8 +17,9 @@ export const maxTimerMs: number = 2 ** 31 - 1;
 /** The system clock. Limits a delay to the maximum of a timer. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  after(delayMs, wake) {
+  after(delayMs, wake, isBackground) {
     const timer = setTimeout(wake, Math.min(delayMs, maxTimerMs));
+    if (isBackground) timer.unref();
     return () => clearTimeout(timer);
   },
 };
@@ -48,12 +52,12 @@ export function untilAborted<T>(promise: Promise<T>, signal: Cancellation): Prom
   });
 }
 
-/** Resolves after `delayMs`. Rejects with the signal's reason, and then leaves no timer behind. */
-export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+/** Resolves after `delayMs`. Rejects with the signal's reason, and then leaves no timer behind. `isBackground` as in `Clock.after`. */
+export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal, isBackground = false): Promise<void> {
   signal.throwIfAborted();
   let cancelTimer = (): void => {};
   const elapsed = new Promise<void>((resolve) => {
-    cancelTimer = clock.after(delayMs, resolve);
+    cancelTimer = clock.after(delayMs, resolve, isBackground);
   });
   try {
     await untilAborted(elapsed, signal);

@@ -83,7 +83,7 @@ export function watchSubscription(
   let cancelTimer = (): void => {};
   const openLater = (): void => {
     if (isOver() || filter === undefined) return;
-    cancelTimer = clock.after(backOff.ended(), () => void client.listen(filter).then(rewatch, retry));
+    cancelTimer = clock.after(backOff.ended(), () => void client.listen(filter).then(rewatch, retry), true);
   };
   const watch = (subscription: Subscription): void => {
     backOff.opened();

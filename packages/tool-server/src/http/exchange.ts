@@ -132,6 +132,8 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
     if (this.#cancelled !== undefined) throw new Error("aborted");
     this.#controller = controller;
     this.wasWritten = true;
+    // undici refers to the socket before each request, and no longer after it.
+    if (this.#request.isBackground) this.socketInfo.socket.unref();
     streamStarted(this.socketInfo);
     this.#request.phases?.begin("server", this.socketInfo);
     this.#request.observer?.onWritten(this.socketInfo);

@@ -52,6 +52,8 @@ export interface HttpRequest extends SocketOptions {
    * to a request from the server. Default false.
    */
   readonly usesReserve?: boolean | undefined;
+  /** Whether the process may exit before its response ends, such as with the event stream of a server. Default false. */
+  readonly isBackground?: boolean | undefined;
   readonly observer?: HttpRequestObserver | undefined;
 }
 

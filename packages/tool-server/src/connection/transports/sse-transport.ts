@@ -114,6 +114,8 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
         signal: cancelled.signal,
         headersTimeoutMs: limits.connectMs,
         isSafe: true,
+        // Each call has a timer.
+        isBackground: true,
       });
     const response = await sendWithCredential(context, sendRequest, { method: "GET", url, signal: cancelled.signal });
     const { status, headers } = response;

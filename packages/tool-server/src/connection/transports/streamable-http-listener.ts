@@ -66,7 +66,7 @@ export async function listenToServer(session: HttpSession, listener: Listener): 
           if (!state.hasOpened) return;
         }
       }
-      await sleep(clock, retryDelayMs(state.retryMs, backOff.ended()), signal);
+      await sleep(clock, retryDelayMs(state.retryMs, backOff.ended()), signal, true);
     }
   } catch (error) {
     if (!signal.aborted) onFailure(error as ToolServerError);
@@ -88,7 +88,7 @@ async function readStream(
   const { context } = session;
   let response: HttpResponse;
   try {
-    response = await requestEvents(session, state.lastEventId, signal);
+    response = await requestEvents(session, state.lastEventId, signal, true);
   } catch (error) {
     if (ToolServerError.is(error)) return error;
     throw error;

@@ -105,7 +105,7 @@ async function tryToResume(
   signal: AbortSignal,
 ): Promise<HttpResponse | ToolServerError> {
   try {
-    const response = await requestEvents(session, lastEventId, signal);
+    const response = await requestEvents(session, lastEventId, signal, false);
     if (response.status === 200 && mediaTypeOf(response) === eventStream) return response;
     return statusFailure(session.context, await readUnexpected(response, session.context.clock), "GET");
   } catch (error) {

@@ -41,11 +41,15 @@ export function mediaTypeOf(response: HttpResponse): string {
   return (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
 }
 
-/** Requests events with GET: those after `lastEventId`, or all that belong to no request. Rejects as `sendWithCredential` does. */
+/**
+ * Requests events with GET: those after `lastEventId`, or all that belong to no request. `isBackground` says whether no call waits for
+ * them. Rejects as `sendWithCredential` does.
+ */
 export function requestEvents(
   session: HttpSession,
   lastEventId: string | undefined,
   signal: AbortSignal,
+  isBackground: boolean,
 ): Promise<HttpResponse> {
   const { context } = session;
   const sendRequest = (fields: HeaderFields): Promise<HttpResponse> => {
@@ -53,7 +57,8 @@ export function requestEvents(
     headers.accept = eventStream;
     if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
     const { url } = context;
-    return sendWithinOrigin(context, { method: "GET", url, headers, signal, isSafe: true, phases: ignoredPhases });
+    const request = { method: "GET", url, headers, signal, isSafe: true, isBackground, phases: ignoredPhases } as const;
+    return sendWithinOrigin(context, request);
   };
   return sendWithCredential(context, sendRequest, { method: "GET", url: context.url, signal });
 }

@@ -82,6 +82,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     headersTimeoutMs: id === undefined ? limits.connectMs : undefined,
     // A call may wait for our response to a request from the server, and a cancellation must not wait for its call.
     usesReserve: id === undefined,
+    isBackground: "method" in message && message.method === "subscriptions/listen",
   });
 
   /** Handles a first response that is a redirect or a rejection of the credential. */

@@ -224,12 +224,13 @@ function startKeepAlive(clock: Clock, ping: () => void, onDead: () => void): Kee
   let stopTimer = (): void => {};
   const watch = (): void => {
     hasReceived = false;
-    stopTimer = clock.after(pingIntervalMs, () => {
+    const onInterval = () => {
       if (hasReceived) return watch();
       ping();
       if (isStopped) return;
-      stopTimer = clock.after(pongTimeoutMs, () => (hasReceived ? watch() : onDead()));
-    });
+      stopTimer = clock.after(pongTimeoutMs, () => (hasReceived ? watch() : onDead()), true);
+    };
+    stopTimer = clock.after(pingIntervalMs, onInterval, true);
   };
   watch();
   return {

@@ -71,6 +71,8 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
         response.headers["sec-websocket-protocol"] ??= subprotocol;
       });
       webSocket.on("open", () => {
+        // The process may exit while no call is in flight: each call has a timer.
+        socket.unref();
         onOpen(webSocket, socketInfo);
         resolve({ status: 101, headers: received });
       });
