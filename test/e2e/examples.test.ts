@@ -69,6 +69,23 @@ test("offers a server in the example gateway to the example connect-url, which n
   expect(await once(gateway, "exit")).toEqual([0, null]);
 });
 
+test("mounts a gateway into an express app in the example express-gateway, behind the token", async () => {
+  expect(await approve("express-gateway")).toMatchObject({ code: 0 });
+  const app = start(["examples/express-gateway/main.js"], { PORT: "0" });
+  const lines = createInterface({ input: app.stdout! })[Symbol.asyncIterator]();
+  const url = String((await lines.next()).value).replace("Endpoint ", "");
+  const token = String((await lines.next()).value).replace("Token    ", "");
+  expect((await fetch(url, { method: "POST" })).status).toBe(401);
+  expect(await (await fetch(new URL("/", url))).text()).toBe("The program itself.\n");
+  const connected = await connectToolServer({ url, headers: { Authorization: `Bearer ${token}` } });
+  await expect.poll(async () => (await connected.listTools()).tools.length).toBeGreaterThan(0);
+  const { content } = await connected.callTool({ name: "everything__echo", arguments: { message: "hello" } });
+  expect(content).toEqual([{ type: "text", text: "Echo: hello" }]);
+  await connected.close();
+  app.kill("SIGTERM");
+  expect(await once(app, "exit")).toEqual([0, null]);
+});
+
 function start(args: readonly string[], more: NodeJS.ProcessEnv): ChildProcess {
   const child = spawn(process.execPath, args, {
     cwd: root,

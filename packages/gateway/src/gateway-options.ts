@@ -6,7 +6,7 @@ import type { GatewaySignIn } from "./dispatch/call-sign-ins.js";
 import type { HttpHandler } from "./endpoint/http-request.js";
 import type { GatewayListener } from "./events.js";
 import type { GatewayLimits } from "./limits.js";
-import type { GatewayListenOptions } from "./listener/listen-options.js";
+import type { GatewayAccessOptions, GatewayListenOptions } from "./listener/listen-options.js";
 import type { PageOptions } from "./page/page.js";
 import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 import type { SettingsByServer } from "./servers/server-settings.js";
@@ -28,8 +28,10 @@ export interface GatewayOptions {
   readonly isUnprefixed?: boolean | undefined;
   /** Settings of servers, by name. Default: none. */
   readonly servers?: SettingsByServer | undefined;
-  /** The listener's options; false if it serves only `serveStdio`. */
+  /** The listener's options; false if it serves only `handler` and `serveStdio`. */
   readonly listen?: GatewayListenOptions | false | undefined;
+  /** Which requests `handler` accepts, with `listen: false`; otherwise the settings of `listen` apply. Default: those with a new token. */
+  readonly access?: GatewayAccessOptions | undefined;
   /** The Channelz registry. Default: a new one. */
   readonly registry?: Registry | undefined;
   /** The name and version that clients and servers see. Default: name `wirescope`. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable, Writable } from "node:stream";
 import type { Registry } from "@wirescope/channelz/registry";
 import type { OAuthSession, SignInRequest } from "@wirescope/tool-server/auth";
@@ -30,7 +31,7 @@ export interface Gateway extends AsyncDisposable {
   readonly endpoint: string | undefined;
   /** The target for Channelz clients; undefined if it does not listen. */
   readonly address: string | undefined;
-  /** The token that requests must carry; undefined if no token is required, or it is in a file. */
+  /** The token that requests must carry, also those of `handler`; undefined if no token is required, or it is in a file. */
   readonly token: string | undefined;
   /** The additional token for administration requests that change something. */
   readonly adminToken: string;
@@ -51,6 +52,12 @@ export interface Gateway extends AsyncDisposable {
    * sign-in and an attempt to connect. Rejects with SERVER_UNKNOWN, or as `OAuthSession.signIn` does.
    */
   signIn(server: string, options: GatewaySignInOptions): Promise<void>;
+  /**
+   * Handles a request of your own HTTP/1.1 server, such as `app.all("/mcp", gateway.handler)` of express, as Streamable HTTP. You choose
+   * the path; mount it before a parser of bodies. Host, Origin and token are checked as on the listener: `access` has the settings.
+   * Connections and their limits are those of your server.
+   */
+  readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /** Serves one client over stdio, until its input ends. */
   serveStdio(input: Readable, output: Writable): StdioClient;
   /** Shuts down: accepts no new requests, waits for calls in flight, and closes everything. May be called twice. */

@@ -6,7 +6,7 @@ export type { StdioClient } from "./endpoint/serve-stdio.js";
 export type { CallerFacts, GatewayEvent, GatewayListener } from "./events.js";
 export type { GatewayCloseOptions, GatewaySignInOptions } from "./gateway.js";
 export type { GatewayLimits } from "./limits.js";
-export type { GatewayListenOptions } from "./listener/listen-options.js";
+export type { GatewayAccessOptions, GatewayListenOptions } from "./listener/listen-options.js";
 export type { ServerStatus } from "./servers/server.js";
 export type { ServerFailure } from "./servers/server-connection.js";
 export type { ServerSettings, SettingsByServer } from "./servers/server-settings.js";

@@ -1,4 +1,4 @@
-import { type ChannelzListener, listenChannelz } from "@wirescope/channelz/listener";
+import { type ChannelzListener, createRequestCheck, listenChannelz } from "@wirescope/channelz/listener";
 import { createRegistry } from "@wirescope/channelz/registry";
 import { nameClient, observeListener } from "@wirescope/instrument/internal";
 import { ToolServerError } from "@wirescope/tool-server";
@@ -26,7 +26,8 @@ import type { GatewayOptions } from "./gateway-options.js";
 import { createGatewayServices } from "./gateway-services.js";
 import { completeLimits } from "./limits.js";
 import { createConnectionShortages } from "./listener/connection-shortage.js";
-import { createToken, listenerOptionsOf, reachableAddress, tokenOf } from "./listener/listen-options.js";
+import { corsOf, createToken, listenerOptionsOf, reachableAddress, tokenOf } from "./listener/listen-options.js";
+import { createMountedHandler } from "./listener/mounted-handler.js";
 import { createRequesters } from "./listener/requester.js";
 import { createRoutes, publicPaths } from "./listener/routes.js";
 import { isCall } from "./page/is-call.js";
@@ -48,6 +49,9 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   const limits = completeLimits(options.limits);
   const events = createEvents({ onEvent: options.onEvent, redact: secrets.redact });
   const traceFields = createTraceFieldReader(options.telemetry?.propagators ?? ["tracecontext"]);
+  const access = options.listen === false ? (options.access ?? {}) : (options.listen ?? {});
+  const token = tokenOf(access);
+  const check = createRequestCheck({ ...access, token, cors: corsOf([]) });
   const isUnix = options.listen !== false && options.listen?.path !== undefined;
   const transport = isUnix ? "unix" : "tcp";
   /** Redacts text about a server, including secrets that the server revealed. */
@@ -165,7 +169,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     turns: createTurnQueue(),
     nameClient: (request, { label }) => nameClient(request, label),
     requesterOf: createRequesters({
-      hasToken: options.listen === false || options.listen?.token !== false,
+      hasToken: access.token !== false,
       browserOf({ headers }) {
         if (headers.cookie === undefined) return undefined;
         return page?.sessionOf({ cookie: headers.cookie, key: headerOf(headers, keyHeader) })?.id;
@@ -210,12 +214,10 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     handlePage: page?.handle,
   });
   let listener: ChannelzListener | undefined;
-  let token: string | undefined;
+  if (token !== undefined) secrets.add(token);
   await servers.reload(options.configurations, options.tools ?? {}, options.servers ?? {});
   if (options.listen !== false) {
     const listen = options.listen ?? {};
-    token = tokenOf(listen);
-    if (token !== undefined) secrets.add(token);
     try {
       listener = await listenChannelz(registry, {
         ...listenerOptionsOf(listen, token, [adminHeader]),
@@ -266,6 +268,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
       });
       await servers.find(server).reconnect();
     },
+    handler: createMountedHandler(context, check),
     serveStdio(input, output) {
       const client = serveStdio(context, input, output);
       stdioClients.add(client);

@@ -12,4 +12,5 @@ export {
   type OpenListener,
 } from "./listen.js";
 export type { ListenTls, PemFile, TlsChange, TlsExpiry } from "./listen-tls.js";
+export { createRequestCheck, type RequestCheck, type RequestCheckOptions } from "./request-check.js";
 export type { Fallback } from "./request-pipeline.js";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { ListenLimits, ListenTls } from "@wirescope/channelz";
-import type { listenChannelz } from "@wirescope/channelz/listener";
+import type { CorsAdditions, listenChannelz } from "@wirescope/channelz/listener";
 
 /** The gateway's address, and which clients it accepts. */
 export interface GatewayListenOptions {
@@ -22,6 +22,12 @@ export interface GatewayListenOptions {
   readonly limits?: Partial<ListenLimits> | undefined;
 }
 
+/** Which requests `Gateway.handler` accepts. */
+export type GatewayAccessOptions = Pick<
+  GatewayListenOptions,
+  "token" | "tokenFile" | "allowedHosts" | "allowedOrigins"
+>;
+
 /** Request headers that MCP clients in browsers may send. */
 const corsRequestHeaders = [
   "mcp-session-id",
@@ -35,7 +41,7 @@ const corsRequestHeaders = [
 ];
 
 /** The token for these options; undefined if no token is required, or it is in a file. */
-export function tokenOf({ token, tokenFile }: GatewayListenOptions): string | undefined {
+export function tokenOf({ token, tokenFile }: GatewayAccessOptions): string | undefined {
   if (token === false || tokenFile !== undefined) return token === false ? undefined : token;
   return token ?? createToken();
 }
@@ -61,11 +67,16 @@ export function listenerOptionsOf(
     ...(allowedHosts !== undefined && { allowedHosts }),
     ...(allowedOrigins !== undefined && { allowedOrigins }),
     limits: { maxConnections: 8192, ...limits },
-    cors: {
-      methods: ["DELETE"],
-      requestHeaders: [...corsRequestHeaders, ...headers],
-      responseHeaders: ["mcp-session-id"],
-    },
+    cors: corsOf(headers),
+  };
+}
+
+/** What pages of allowed origins may send and read. `headers` are additional request headers. */
+export function corsOf(headers: readonly string[]): CorsAdditions {
+  return {
+    methods: ["DELETE"],
+    requestHeaders: [...corsRequestHeaders, ...headers],
+    responseHeaders: ["mcp-session-id"],
   };
 }
 
