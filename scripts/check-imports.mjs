@@ -103,6 +103,7 @@ const folderDirections = {
     "auth/vault": ["secrets", "process", "errors.ts", "files"],
     "auth/credentials": ["causes", "secrets", "process", "errors.ts", "diagnostics.ts", "config"],
     ...Object.fromEntries(oauthOrder.map((row, index) => [row, [...belowOAuth, ...oauthOrder.slice(0, index)]])),
+    "auth/oauth/sign-in": [...belowOAuth, ...oauthOrder.slice(0, oauthOrder.indexOf("auth/oauth/sign-in")), "process"],
     // Only its index.ts.
     auth: ["causes", "auth/vault", "auth/credentials", ...oauthOrder],
     "connection/rpc": ["errors.ts"],

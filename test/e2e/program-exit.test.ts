@@ -20,10 +20,10 @@ function serveModern(): Promise<string> {
 }
 
 /** A server whose event stream stays open, or does not even begin. */
-async function serveWithStream(answer: (response: ServerResponse) => void): Promise<string> {
+async function serveWithStream(respond: (response: ServerResponse) => void): Promise<string> {
   const url = await serveSmall();
   return serve(async (request, response) => {
-    if (request.method === "GET") return answer(response);
+    if (request.method === "GET") return respond(response);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { "content-type": type = "", accept = "" } = request.headers;

@@ -1,4 +1,5 @@
 export { oauthSummary } from "./auth/oauth/session/oauth-credential.js";
+export { hasBrowser, openBrowser } from "./auth/oauth/sign-in/open-browser.js";
 export {
   openUserVault,
   userVaultKey,
@@ -80,8 +81,6 @@ export type { HttpClient } from "./http/http-client.js";
 export { InFlightMap, InFlightSet } from "./in-flight.js";
 export { type LoadedToolServers, loadToolServers, sandboxSettings } from "./load-tool-servers.js";
 export type { Mutable } from "./mutable.js";
-export { scrubbedEnvironment } from "./process/child-environment.js";
-export { resolveCommand } from "./process/resolve-command.js";
 export { isSecretName, withoutSecretShapes } from "./secrets/recognize-secrets.js";
 export { redactStart } from "./secrets/redactor.js";
 export {

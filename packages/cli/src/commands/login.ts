@@ -62,14 +62,14 @@ export const loginCommand: Command = defineAdminCommand({
   async use({ admin, screen, values, positionals }) {
     const [name = values.idp ?? ""] = positionals;
     const confirmedOrigin = readOrigin(values["authorization-origin"]);
-    const { personAtTerminal } = await import("../tool-server/person-at-terminal.js");
+    const { createTerminalSignIn } = await import("@wirescope/tool-server/auth");
     const interruption = `The sign-in to ${name} was interrupted.`;
     if (values.idp !== undefined) {
       const { openIdentity } = await import("../tool-server/identity-provider.js");
       const creation = values["create-vault-key"] ? "always" : "ask";
       await using identity = await openIdentity(values.idp, values["client-id"], values, admin.io, creation);
       const status = await interruptible(interruption, (signal) =>
-        identity.session.signIn(personAtTerminal(admin.io), signal),
+        identity.session.signIn(createTerminalSignIn(admin.io), signal),
       );
       if (values.json) screen.print(formatJson(jsonOf(status)));
       else screen.print(printableText(identityText(status)));
@@ -77,7 +77,7 @@ export const loginCommand: Command = defineAdminCommand({
     }
     const { oauth, connect } = await interruptible(interruption, (signal) =>
       admin.signIn(name, {
-        person: personAtTerminal(admin.io, confirmedOrigin),
+        person: createTerminalSignIn({ ...admin.io, confirmedOrigin }),
         isByDevice: values.device,
         scopes: values.scope,
         confirmedOrigin,

@@ -57,7 +57,7 @@ export const pageCommand: Command = defineCommand(
     const link = await requestLink(running, { server, isReadOnly: values["read-only"], ca });
     createScreen(io, values["no-color"]).print(values.json ? formatJson({ link }) : printableText(link));
     if (values.open) {
-      const { openBrowser } = await import("../tool-server/open-browser.js");
+      const { openBrowser } = await import("@wirescope/tool-server/internal");
       if (!(await openBrowser(link, io))) io.stderr.write("wirescope: No browser could be opened. Open the link.\n");
     }
     return 0;

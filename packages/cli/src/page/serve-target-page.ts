@@ -70,7 +70,7 @@ export async function serveTargetPage(
     const link = access.linkTo(listener.url);
     print(link, targets, options, io);
     if (options.open) {
-      const { openBrowser } = await import("../tool-server/open-browser.js");
+      const { openBrowser } = await import("@wirescope/tool-server/internal");
       if (!(await openBrowser(link, io))) io.stderr.write("wirescope: No browser could be opened. Open the link.\n");
     }
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));

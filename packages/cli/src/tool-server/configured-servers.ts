@@ -1,7 +1,13 @@
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Connection, createToolServers, type SecretRegistry } from "@wirescope/tool-server";
-import { createMemoryVault, type OAuthObserver, type OAuthSession, type Vault } from "@wirescope/tool-server/auth";
+import {
+  createMemoryVault,
+  createTerminalSignIn,
+  type OAuthObserver,
+  type OAuthSession,
+  type Vault,
+} from "@wirescope/tool-server/auth";
 import type { Entry, Variables } from "@wirescope/tool-server/config";
 import { readVariables, sandboxSettings, usesInputs, usesOAuth } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
@@ -14,7 +20,6 @@ import { openInputValues } from "./input-values.js";
 import { asUsageError, invalidEntries, loadConfiguration, reportEnvFindings } from "./loaded-configuration.js";
 import { readOAuthFile } from "./oauth-file.js";
 import { type KeyCreation, openVault, openVaultForServers } from "./open-vault.js";
-import { personAtTerminal } from "./person-at-terminal.js";
 import { readPem } from "./read-pem.js";
 import { redactingConnection, redactingIo } from "./redaction.js";
 import type { ServerValues } from "./server-options.js";
@@ -102,7 +107,8 @@ export async function openConfiguredServers(
       observer: observed?.observer,
       profile,
       // A url on the command line is also a request to sign in. Without a terminal, the link is printed as `login` does.
-      signIn: observed === undefined && (asksPerson || values.adHoc !== undefined) ? personAtTerminal(io) : undefined,
+      signIn:
+        observed === undefined && (asksPerson || values.adHoc !== undefined) ? createTerminalSignIn(io) : undefined,
       allowInsecureLoopback: values["allow-insecure-loopback"],
       overrides,
     },

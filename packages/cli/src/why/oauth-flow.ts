@@ -1,11 +1,11 @@
 import { printableText } from "@wirescope/channelz/internal";
 import { type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthStep, OAuthStepFields, SignIn } from "@wirescope/tool-server/auth";
+import { createTerminalSignIn } from "@wirescope/tool-server/auth";
 import { whyNoOAuth } from "@wirescope/tool-server/internal";
 import type { Cause } from "@wirescope/tool-server/why";
 import type { Io } from "../io.js";
 import { openConfiguredServers } from "../tool-server/configured-servers.js";
-import { personAtTerminal } from "../tool-server/person-at-terminal.js";
 import type { ServerValues } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import { openExplainableServers } from "./explain-configured.js";
@@ -56,7 +56,7 @@ export async function runOAuthFlow(values: ServerValues, io: Io, options: OAuthF
     throw new UsageError(`${server} gets its tokens without a user, so --no-sign-in cannot stop before the sign-in.`);
   observer.stopsBeforeSignIn = !session.isMachine && !(await agrees(server, io, options));
   try {
-    await session.obtainToken(observer.stopsBeforeSignIn ? nobody : personAtTerminal(io), {}, signal);
+    await session.obtainToken(observer.stopsBeforeSignIn ? nobody : createTerminalSignIn(io), {}, signal);
     const sent = { Authorization: `${session.describe().tokenType ?? ""} [redacted]`.trimStart() };
     await sendFirstRequest(async () => (await servers.open(server)).connect(), session.context.url, sent, onStep);
     await staging?.commit();

@@ -64,6 +64,7 @@ export type {
   SignInRequest,
   SignInWay,
 } from "./oauth/sign-in/sign-in.js";
+export { createTerminalSignIn, type TerminalSignInOptions } from "./oauth/sign-in/terminal-sign-in.js";
 export type { Identity, IdentityProvider, MachineGrant } from "./oauth/tokens/machine-grant.js";
 export type { TokenManager } from "./oauth/tokens/token-manager.js";
 export type { HeldToken } from "./oauth/tokens/token-store.js";

@@ -10,9 +10,9 @@ import {
   sendRefusal,
   ticketPath,
 } from "@wirescope/gateway/internal/page";
+import { hasBrowser, openBrowser } from "@wirescope/tool-server/internal";
 import type { Io } from "../../io.js";
 import type { OptionValues } from "../../options.js";
-import { hasBrowser, openBrowser } from "../../tool-server/open-browser.js";
 import type { upOptions } from "../up-options.js";
 import { sendSignInPage, signInPath, signInPathOf } from "./sign-in-page.js";
 

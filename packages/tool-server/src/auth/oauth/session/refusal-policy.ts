@@ -39,7 +39,7 @@ export function createRefusalPolicy(
 ): RefusalPolicy {
   const { context } = session;
   const { clock, track = untracked } = context;
-  const howToSignIn = signIn === undefined ? "pass a SignIn as `oauth.signIn`" : "call again later";
+  const howToSignIn = signIn === undefined ? "pass `oauth.signIn`, such as createTerminalSignIn()" : "call again later";
   const stepUps = new Set<string>();
   let pause: { readonly count: number; readonly until: number; readonly why: string } | undefined;
   /** The last token that replaced a refused one. */

@@ -1,8 +1,13 @@
 import { spawn } from "node:child_process";
 import { isAbsolute, parse, win32 } from "node:path";
-import { parseUrl } from "@wirescope/channelz/internal";
-import { resolveCommand, scrubbedEnvironment } from "@wirescope/tool-server/internal";
-import type { Io } from "../io.js";
+import { scrubbedEnvironment } from "../../../process/child-environment.js";
+import { resolveCommand } from "../../../process/resolve-command.js";
+import { parseUrl } from "../../../url.js";
+
+/** Whose browser is opened. */
+export interface BrowserOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
 
 /** The program that opens a url, by platform. The url is a separate argument, and no shell is involved. */
 const openers: Readonly<Record<string, readonly [string, ...string[]]>> = {
@@ -16,7 +21,7 @@ const openers: Readonly<Record<string, readonly [string, ...string[]]>> = {
 };
 
 /** Whether a browser can be opened for the user. */
-export function hasBrowser({ env }: Pick<Io, "env">, platform: string = process.platform): boolean {
+export function hasBrowser({ env }: BrowserOptions, platform: string = process.platform): boolean {
   // If BROWSER is set, use it even over SSH: some editors set it to open the URL on the user's machine.
   if (platform === "linux" && env.BROWSER) return true;
   if (env.SSH_CONNECTION || env.SSH_TTY) return false;
@@ -31,7 +36,7 @@ export function hasBrowser({ env }: Pick<Io, "env">, platform: string = process.
  */
 export async function openBrowser(
   url: string,
-  { env }: Pick<Io, "env">,
+  { env }: BrowserOptions,
   platform: string = process.platform,
 ): Promise<boolean> {
   const parsed = parseUrl(url);

@@ -1,7 +1,18 @@
-import { printableText } from "@wirescope/channelz/internal";
-import type { SignIn, SignInRequest } from "@wirescope/tool-server/auth";
-import type { Io } from "../io.js";
+import { printableText } from "../../../printable-text.js";
 import { hasBrowser, openBrowser } from "./open-browser.js";
+import type { SignIn, SignInRequest } from "./sign-in.js";
+
+/** The terminal of the user who signs in. */
+export interface TerminalSignInOptions {
+  /** Default: the variables of this process, which decide whether and which browser opens. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Where the text is written. Default: standard error. */
+  readonly stderr?: { write(text: string): unknown } | undefined;
+  /** Asks the user a question; rejects if the signal aborts. Default: nothing is asked, and what has to be confirmed is declined. */
+  readonly ask?: ((question: string, signal?: AbortSignal) => Promise<string>) | undefined;
+  /** The origin of a sign-in page that needs no confirmation, if it is not that of the authorization server. Default: none. */
+  readonly confirmedOrigin?: string | undefined;
+}
 
 const reasons: Readonly<Record<SignInRequest["reason"], string>> = {
   asked: "as requested",
@@ -11,17 +22,18 @@ const reasons: Readonly<Record<SignInRequest["reason"], string>> = {
 };
 
 /**
- * Lets the person at the terminal sign in: shows the requested scopes, opens the browser, and accepts a pasted address. Several sign-ins
- * run one after the other. `confirmedOrigin` is the origin of a sign-in page that the command line accepts.
+ * Lets the person at the terminal sign in, as the command line does: shows the requested scopes, opens the browser, whose redirect this
+ * process receives on the loopback interface, and accepts a pasted address. Several sign-ins run one after the other.
  */
-export function personAtTerminal(io: Io, confirmedOrigin?: string): SignIn {
+export function createTerminalSignIn(options: TerminalSignInOptions = {}): SignIn {
+  const { env = process.env, stderr = process.stderr, ask, confirmedOrigin } = options;
   const say = (text = ""): void => {
-    io.stderr.write(`${printableText(text)}\n`);
+    stderr.write(`${printableText(text, Number.POSITIVE_INFINITY)}\n`);
   };
   let last: Promise<unknown> = Promise.resolve();
 
   const confirm = async (question: string, signal: AbortSignal): Promise<boolean> => {
-    const reply = await io.ask?.(question, signal);
+    const reply = await ask?.(question, signal);
     return reply !== undefined && /^y(?:es)?$/i.test(reply.trim());
   };
 
@@ -58,20 +70,20 @@ export function personAtTerminal(io: Io, confirmedOrigin?: string): SignIn {
         say("Waiting for the sign-in.");
         return undefined;
       }
-      const isOpened = hasBrowser(io) && (await openBrowser(way.url, io));
+      const isOpened = hasBrowser({ env }) && (await openBrowser(way.url, { env }));
       say(isOpened ? "A browser window opened. If not, open this URL:" : "Open this URL in a browser:");
       // Not escaped for the terminal: it is a URL that was parsed and serialized again.
-      io.stderr.write(`  ${way.url}\n`);
-      if (io.ask === undefined) return undefined;
+      stderr.write(`  ${way.url}\n`);
+      if (ask === undefined) return undefined;
       const question = isOpened
         ? "Waiting for the browser. If it cannot reach this machine, paste the address of the page it shows last: "
         : "Then paste the address of the page that the browser shows last, or wait: ";
-      const pasted = (await io.ask(question, signal)).trim();
+      const pasted = (await ask(question, signal)).trim();
       return pasted === "" ? undefined : { pasted };
     },
     notify(text) {
       // The cursor may be behind a question.
-      if (io.ask !== undefined) say();
+      if (ask !== undefined) say();
       say(text);
     },
     async confirmIssuer({ server, from, to }, signal) {
