@@ -71,6 +71,7 @@ export {
   type ToolServerStatus,
 } from "./open-tool-servers.js";
 export { createSecretRegistry, type Redact, type SecretRegistry } from "./secrets/redactor.js";
+export { type TextResult, textOf } from "./text-of.js";
 export { type Approval, type ApprovalKey, type ApprovalSubject, approvalKey } from "./trust/approval.js";
 export {
   type ApprovalStore,
