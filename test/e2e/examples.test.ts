@@ -1,9 +1,12 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { connectToolServer } from "@wirescope/tool-server";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -84,6 +87,45 @@ test("mounts a gateway into an express app in the example express-gateway, behin
   await connected.close();
   app.kill("SIGTERM");
   expect(await once(app, "exit")).toEqual([0, null]);
+});
+
+/** A model that calls a tool that does not exist, then the tool `echo`, and then says what it got. */
+async function serveModel(): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const { messages, tools } = JSON.parse(await text(request)) as {
+      messages: { content?: string }[];
+      tools: { function: { name: string } }[];
+    };
+    const results = messages.slice(1).flatMap(({ content }) => content ?? []);
+    const echo = tools.find(({ function: { name } }) => name === "everything__echo")?.function.name;
+    const chosen = { name: results.length === 0 ? "nothing" : echo, arguments: '{"message":"hello"}' };
+    const message = {
+      role: "assistant",
+      tool_calls: [{ id: `${messages.length}`, type: "function", function: chosen }],
+    };
+    const last = { role: "assistant", content: results.join(" ") };
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ choices: [{ message: results.length < 2 ? message : last }] }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+test("lets a model use the tools of a server in the example agent, which the documentation has too", async () => {
+  const program = readFileSync(join(root, "examples/agent/main.js"), "utf8");
+  expect(readFileSync(join(root, "docs/tool-servers.md"), "utf8")).toContain(`\`\`\`js\n${program}\`\`\``);
+  expect(await approve("agent")).toMatchObject({ code: 0 });
+  const env = { MODEL_URL: await serveModel() };
+  expect(await run(["examples/agent/main.js", "Echo hello."], env)).toEqual({
+    code: 0,
+    stdout: "There is no tool nothing. Echo: hello\n",
+    stderr: 'nothing {"message":"hello"}\neverything__echo {"message":"hello"}\n',
+  });
 });
 
 function start(args: readonly string[], more: NodeJS.ProcessEnv): ChildProcess {
