@@ -291,12 +291,24 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     gateway.expectProblems(/ERR_|failed:|503 \(/);
     await rowOf(page, "clock").focus();
     await gateway.stop();
-    await page.getByText("The gateway does not respond. Reconnecting…").waitFor();
+    await page.getByText(/^The gateway has not responded since \d.*Reconnecting…$/).waitFor();
+    await expect.poll(() => page.getByRole("button", { name: "Review and approve" }).first().isDisabled()).toBe(true);
+    await checkAccessibility(page);
     await gateway.start();
     await page.getByText("live", { exact: true }).waitFor();
-    await page.getByText("The gateway does not respond.").waitFor({ state: "detached" });
+    await page.getByText("The gateway has not responded").waitFor({ state: "detached" });
+    expect(await page.getByRole("button", { name: "Review and approve" }).first().isDisabled()).toBe(false);
     expect(await page.evaluate(() => document.activeElement?.getAttribute("data-key"))).toBe("clock");
     await page.getByRole("complementary", { name: "Server" }).getByRole("heading", { name: "clock" }).waitFor();
+  });
+
+  test("shows its own note for a path that does not exist", async () => {
+    const page = await gateway.open();
+    gateway.expectProblems(/404 \(/);
+    await page.goto(new URL("/no/such-path", page.url()).href);
+    await page.getByText("This page does not exist.").waitFor();
+    await page.getByRole("link", { name: "Open the overview" }).click();
+    await rowOf(page, "clock").waitFor();
   });
 
   test("says that a suspended gateway does not respond, although its connections stay open", async () => {
@@ -304,7 +316,8 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     await rowOf(page, "clock").waitFor();
     gateway.suspend();
     onTestFinished(gateway.resume);
-    await page.getByText("The gateway does not respond. Reconnecting…").waitFor();
+    // 5 s, and some for a busy machine.
+    await page.getByText("The gateway has not responded since").waitFor({ timeout: 8000 });
     gateway.resume();
     await page.getByText("live", { exact: true }).waitFor();
   });

@@ -60,7 +60,7 @@ export function useTargetPage(start: () => Promise<readonly string[]>): TargetPa
         storageState = await page.context().storageState();
       }
       await page.goto(new URL(path, link).href);
-      await page.getByText("live", { exact: true }).waitFor();
+      await page.getByText(/^(live|recorded .+)$/).waitFor();
       return page;
     },
     expectProblems: (pattern) => void expected.push(pattern),

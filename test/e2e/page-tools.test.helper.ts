@@ -21,6 +21,8 @@ export interface TryServer {
 export interface LegacyTryServer extends TryServer {
   /** Calls of `wait` that were cancelled. */
   readonly cancelled: () => number;
+  /** Responses to the question of `ask`. */
+  readonly responses: readonly string[];
   /** Changes the resource `counter://now`, and notifies subscribers. */
   count(): Promise<void>;
 }
@@ -80,6 +82,7 @@ send("ui/initialize", { protocolVersion: "2026-01-26", appInfo: { name: "app", v
 export async function startLegacyTryServer(): Promise<LegacyTryServer> {
   const open = new Set<McpServer>();
   let [cancelled, counter] = [0, 0];
+  const responses: string[] = [];
   const make = (): McpServer => {
     const server = new McpServer(
       { name: "try", version: "1.0.0" },
@@ -141,6 +144,7 @@ export async function startLegacyTryServer(): Promise<LegacyTryServer> {
       };
       const params = { mode: "form" as const, message: "Who are you?", requestedSchema };
       const response = await mcpReq.send({ method: "elicitation/create", params }, { timeout: 60_000 });
+      responses.push(JSON.stringify(response));
       return { content: [{ type: "text", text: JSON.stringify(response) }] };
     });
     server.registerTool("visit", { inputSchema: z.object({}) }, async (_, { mcpReq }) => {
@@ -207,6 +211,7 @@ export async function startLegacyTryServer(): Promise<LegacyTryServer> {
   return {
     url,
     cancelled: () => cancelled,
+    responses,
     async count() {
       counter += 1;
       await Promise.all([...open].map(({ server }) => server.sendResourceUpdated({ uri: "counter://now" })));

@@ -3,11 +3,14 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createRegistry } from "@wirescope/channelz/registry";
+import { readSnapshot } from "@wirescope/channelz/timeline";
+import { createRecording } from "@wirescope/channelz/timeline/node";
 import { afterAll, describe, expect, test } from "vitest";
 import { isChromiumInstalled } from "./chromium.test.helper.js";
 import { runCommand } from "./command.test.helper.js";
 import { root } from "./npm-start.test.helper.js";
-import { checkEveryView, phone, screen } from "./page.test.helper.js";
+import { checkAccessibility, checkEveryView, phone, screen } from "./page.test.helper.js";
 import { useTargetPage } from "./page-target.test.helper.js";
 
 // A server of grpc-js, a client that calls it twice a second, and a client of a port that nothing listens on.
@@ -134,5 +137,34 @@ describe.skipIf(!isChromiumInstalled)("the page of a grpc-js process", () => {
     await startObserved();
     await page.getByRole("alert").waitFor({ state: "detached" });
     await page.getByRole("link", { name: "1 ready" }).waitFor();
+  });
+});
+
+describe.skipIf(!isChromiumInstalled)("the page of a recording", () => {
+  const folder = mkdtempSync(join(tmpdir(), "wirescope-recorded-page-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const recordedPage = useTargetPage(async () => {
+    const path = join(folder, "night.wsr");
+    const writer = createRecording(path);
+    const registry = createRegistry();
+    for (const [index, state] of (["READY", "TRANSIENT_FAILURE"] as const).entries()) {
+      const channel = registry.addChannel({ name: "orders", target: "orders:443", state });
+      writer.append({ ...(await readSnapshot(registry)), timeMs: Date.UTC(2026, 0, 5, 3, index * 5) });
+      channel.close();
+    }
+    writer.close();
+    return [`file:${path}`];
+  });
+
+  test("says that it is a recording, of when and how long, and has no now", async () => {
+    const page = await recordedPage.open("/");
+    const header = page.locator("header");
+    await header.getByText(/^recorded .*2026.*, 5 min$/).waitFor();
+    await header.getByText("recording", { exact: true }).waitFor();
+    expect(await header.getByText("live", { exact: true }).count()).toBe(0);
+    const time = page.getByRole("region", { name: "Time" });
+    await time.getByText("end", { exact: true }).waitFor();
+    await time.getByText("5 min before the end").waitFor();
+    await checkAccessibility(page);
   });
 });

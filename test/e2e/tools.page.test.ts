@@ -146,6 +146,25 @@ describe.skipIf(!isChromiumInstalled)("the tools of the page", () => {
     expect(wrong(problems)).toEqual([]);
   });
 
+  test("scrolls the tool of a link into view", async () => {
+    const { page } = await open("/tools?name=everything__trigger-sampling-request", {
+      viewport: { width: 1000, height: 400 },
+    });
+    const link = page.locator(".offer[aria-current]");
+    await link.waitFor();
+    const box = await link.boundingBox();
+    expect(box?.y).toBeLessThan(380);
+  });
+
+  test("ends a call that waits for the person if the tab is closed", async () => {
+    const { page } = await open("/tools?name=try__ask");
+    await run(page);
+    await page.getByRole("dialog").waitFor();
+    const before = tryServer.responses.length;
+    await page.goto("about:blank");
+    await expect.poll(() => tryServer.responses.slice(before), { timeout: 20_000 }).toEqual(['{"action":"cancel"}']);
+  });
+
   test("validates arguments even if the code for it loads slowly", async () => {
     const { page, problems } = await open("/tools?name=try__add");
     await page.clock.install();

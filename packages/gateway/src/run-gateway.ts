@@ -29,7 +29,7 @@ import { createConnectionShortages } from "./listener/connection-shortage.js";
 import { corsOf, createToken, listenerOptionsOf, reachableAddress, tokenOf } from "./listener/listen-options.js";
 import { createMountedHandler } from "./listener/mounted-handler.js";
 import { createRequesters } from "./listener/requester.js";
-import { createRoutes, publicPaths } from "./listener/routes.js";
+import { createRoutes, publicPaths, servedPaths } from "./listener/routes.js";
 import { isCall } from "./page/is-call.js";
 import { createPage } from "./page/page.js";
 import { keyHeader } from "./page/page-paths.js";
@@ -122,6 +122,8 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
         version: info.version,
         features: { servers: true, tools: true, calls: false, capture: false, ...observers.features },
       }),
+      isServed: (path) =>
+        servedPaths.has(path) || Object.hasOwn(observers.pages, path) || Object.hasOwn(options.pages ?? {}, path),
     });
   const adminToken = createToken();
   secrets.add(adminToken);

@@ -47,6 +47,7 @@ export async function serveTargetPage(
       version: version(),
       features: { servers: false, tools: false, calls: false, capture: false },
     }),
+    isServed: () => false,
     async plainPages({ path }, response) {
       if (path !== "") return false;
       const command = commandLine("tree", ...targets.flatMap((target) => ["--target", target]));

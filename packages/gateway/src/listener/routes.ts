@@ -10,6 +10,9 @@ const mcpPath = "/mcp";
 /** Paths that need no token: liveness and readiness, without any detail. */
 export const publicPaths = ["/healthz", "/readyz"] as const;
 
+/** All paths that every gateway serves, except those of its page and its services. */
+export const servedPaths: ReadonlySet<string> = new Set([mcpPath, "/sse", messagesPath, ...publicPaths]);
+
 export interface RoutesOptions {
   /** Text that observers serve, by path. */
   readonly texts: Readonly<Record<string, TextPage>>;

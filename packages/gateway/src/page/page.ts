@@ -68,16 +68,21 @@ export interface Page {
 
 export interface CreatePageOptions extends PageOptions {
   readonly info: () => PageInfo;
+  /** Whether something else is served at a path. A browser with a session gets the page's own "not found" at all others. */
+  readonly isServed: (path: string) => boolean;
   readonly isSecure: boolean;
 }
 
-export function createPage({ access, assets: folder, plainPages, info, isSecure }: CreatePageOptions): Page {
+export function createPage({ access, assets: folder, plainPages, info, isServed, isSecure }: CreatePageOptions): Page {
   let reading: Promise<Assets> | undefined;
 
   const sessionOf: Page["sessionOf"] = ({ cookie, key }) => {
     const session = access.find(cookie, key);
     return session?.hasKey(key) === true ? session : undefined;
   };
+
+  // The path of a service has a dot.
+  const isUnknown = (path: string): boolean => !isServed(path) && /^\/[\w/-]+$/.test(path) && !isPublicPagePath(path);
 
   const admit = ({ method, path, headers }: Parameters<Page["admit"]>[0]): Admission => {
     if (isPublicPagePath(path)) return "public";
@@ -86,6 +91,7 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
     if (session === undefined) {
       // The same for every path, so that nobody learns which paths exist.
       const isBrowser = method === "GET" && headers.accept?.includes("text/html") === true;
+      if (isBrowser && isUnknown(path) && access.find(headers.cookie, undefined) !== undefined) return "public";
       return isBrowser ? { advice: `In a browser, open the page by a link. ${linkHint(info().kind)}.` } : undefined;
     }
     if (!session.hasKey(key)) {
@@ -129,7 +135,7 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
   };
 
   const sendFile = (request: EndpointRequest, response: EndpointResponse, assets: Assets, path: string): void => {
-    const asset = assets.get(isViewPath(path) ? "/index.html" : path);
+    const asset = assets.get(isViewPath(path) || isUnknown(path) ? "/index.html" : path);
     if (asset === undefined) {
       const notBuilt = `This installation does not contain the page. Open the link that ${commandLine("page")} prints to see the status.`;
       sendMessage(response, 404, assets.size > 0 ? "Page not found." : notBuilt);
@@ -137,7 +143,7 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
     }
     const { bytes, headers } = encodingOf(asset, headerOf(request.headers, "accept-encoding"));
     const cache = path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache";
-    response.writeHead(200, {
+    response.writeHead(isUnknown(path) ? 404 : 200, {
       ...appHeaders,
       ...headers,
       "cache-control": cache,
@@ -173,7 +179,8 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
   return {
     admit,
     handle(request, response, path) {
-      if (!isPublicPagePath(path)) return false;
+      const wantsPage = headerOf(request.headers, "accept")?.includes("text/html") === true && isUnknown(path);
+      if (!isPublicPagePath(path) && !wantsPage) return false;
       serve(request, response, path).catch((error: unknown) => {
         if (response.headersSent) response.destroy();
         else sendMessage(response, 500, error instanceof Error ? error.message : String(error));

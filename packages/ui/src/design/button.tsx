@@ -1,6 +1,6 @@
 import "./button.css";
-import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { type ComponentChildren, type Context, createContext, type VNode } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { ErrorNote } from "./error-note.js";
 
 export type ButtonKind = "plain" | "primary" | "danger" | "quiet";
@@ -11,6 +11,8 @@ export interface ButtonProps {
   readonly kind?: ButtonKind | undefined;
   readonly isSmall?: boolean | undefined;
   readonly isDisabled?: boolean | undefined;
+  /** Whether it is disabled while the server of the page does not respond. Default false. */
+  readonly needsServer?: boolean | undefined;
   readonly type?: "button" | "submit" | undefined;
   /** The name for screen readers, if the content is an icon. It is also the tooltip. */
   readonly label?: string | undefined;
@@ -18,22 +20,27 @@ export interface ButtonProps {
   readonly onClick?: ((event: MouseEvent) => void) | undefined;
 }
 
+/** Whether the server of the page does not respond. */
+export const IsUnreachable: Context<boolean> = createContext(false);
+
 export function Button({
   children,
   kind = "plain",
   isSmall,
   isDisabled,
+  needsServer,
   type,
   label,
   isPressed,
   onClick,
 }: ButtonProps): VNode {
+  const isUnreachable = useContext(IsUnreachable);
   const classes = ["button", `button-${kind}`, isSmall && "button-small", label !== undefined && "button-icon"];
   return (
     <button
       type={type ?? "button"}
       class={classes.filter(Boolean).join(" ")}
-      disabled={isDisabled === true}
+      disabled={isDisabled === true || (needsServer === true && isUnreachable)}
       aria-label={label}
       title={label}
       aria-pressed={isPressed}
@@ -78,7 +85,13 @@ export function ActionButton({ children, kind, isSmall, isDisabled, busy, run }:
   };
   return (
     <span class="action">
-      <Button kind={kind} isSmall={isSmall} isDisabled={isDisabled === true || isRunning} onClick={() => void start()}>
+      <Button
+        kind={kind}
+        isSmall={isSmall}
+        isDisabled={isDisabled === true || isRunning}
+        needsServer
+        onClick={() => void start()}
+      >
         {isRunning && busy !== undefined ? busy : children}
       </Button>
       {error !== undefined && <ErrorNote error={error} />}

@@ -1,4 +1,4 @@
-export { ActionButton, Button } from "./button.js";
+export { ActionButton, Button, IsUnreachable } from "./button.js";
 export { Copy } from "./copy.js";
 export { Dialog } from "./dialog.js";
 export { Empty, Loading } from "./empty.js";

@@ -1,6 +1,6 @@
 import "./app.css";
 import type { VNode } from "preact";
-import { Copy, Empty, Loading, ShownMoment } from "../design/index.js";
+import { Copy, Empty, IsUnreachable, Loading, ShownMoment } from "../design/index.js";
 import { DetailPanel } from "./detail-panel.js";
 import { DropTarget } from "./drop-target.js";
 import { Header } from "./header.js";
@@ -8,7 +8,7 @@ import { Palette } from "./palette/palette.js";
 import { address, formatAddress } from "./routing/index.js";
 import { ServerDialogs } from "./server-actions/index.js";
 import { SideBar } from "./side-bar.js";
-import { chosenTime, connection, missingTime, session, sessionState } from "./store/index.js";
+import { chosenTime, connection, lastHeardMs, missingTime, session, sessionState } from "./store/index.js";
 import { TimeBar } from "./time-bar.js";
 import { ViewHost } from "./view-host.js";
 
@@ -25,29 +25,31 @@ export function App(): VNode {
   }
   const { path, query } = address.value;
   return (
-    <div class={chosenTime.value === undefined ? "app" : "app app-past"}>
-      <a class="skip-link" href="#view">
-        Skip to content
-      </a>
-      <Header />
-      <SideBar />
-      <ShownMoment.Provider value={chosenTime.value}>
-        <main id="view" class="view" tabIndex={-1}>
-          <ConnectionNote />
-          <MissingTimeNote />
-          <ViewHost
-            key={path}
-            url={formatAddress({ path, query, panel: undefined, momentMs: undefined })}
-            isPanel={false}
-          />
-        </main>
-        <DetailPanel />
-      </ShownMoment.Provider>
-      <TimeBar />
-      <Palette />
-      <ServerDialogs />
-      <DropTarget />
-    </div>
+    <IsUnreachable.Provider value={connection.value === "reconnecting"}>
+      <div class={chosenTime.value === undefined ? "app" : "app app-past"}>
+        <a class="skip-link" href="#view">
+          Skip to content
+        </a>
+        <Header />
+        <SideBar />
+        <ShownMoment.Provider value={chosenTime.value}>
+          <main id="view" class="view" tabIndex={-1}>
+            <ConnectionNote />
+            <MissingTimeNote />
+            <ViewHost
+              key={path}
+              url={formatAddress({ path, query, panel: undefined, momentMs: undefined })}
+              isPanel={false}
+            />
+          </main>
+          <DetailPanel />
+        </ShownMoment.Provider>
+        <TimeBar />
+        <Palette />
+        <ServerDialogs />
+        <DropTarget />
+      </div>
+    </IsUnreachable.Provider>
   );
 }
 
@@ -59,7 +61,7 @@ function ConnectionNote(): VNode | null {
     <p class="connection-note" role="status">
       {state === "waiting"
         ? "Other windows with this page use all connections that the browser allows. This one continues when you close or hide another."
-        : `${what} does not respond. Reconnecting…`}
+        : `${what} has not responded since ${new Date(lastHeardMs.value).toLocaleTimeString()}. Reconnecting…`}
     </p>
   );
 }

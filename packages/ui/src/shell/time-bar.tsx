@@ -3,7 +3,15 @@ import type { TimelineChange, TimelineRange } from "@wirescope/channelz/timeline
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Button, duration, Time } from "../design/index.js";
-import { changes, chooseTime, chosenTime, closeRecording, recording, timeRange } from "./store/index.js";
+import {
+  changes,
+  chooseTime,
+  chosenTime,
+  closeRecording,
+  isRecordedTarget,
+  recording,
+  timeRange,
+} from "./store/index.js";
 import { changesNear, tickPath } from "./time-ticks.js";
 
 const stepMs = 1000;
@@ -16,6 +24,8 @@ export function TimeBar(): VNode | null {
   const chosen = chosenTime.value;
   const { firstMs, lastMs } = range;
   const isPast = chosen !== undefined;
+  const isRecorded = recording.value !== undefined || isRecordedTarget.value;
+  const end = isRecordedTarget.value ? "end" : "now";
   // The browser rounds to steps from the start, so the end must be a multiple of the step.
   const endMs = firstMs + Math.max(1, Math.ceil((lastMs - firstMs) / stepMs)) * stepMs;
   const move = (timeMs: number): void => {
@@ -25,7 +35,7 @@ export function TimeBar(): VNode | null {
   return (
     <section class={isPast ? "time-bar time-bar-past" : "time-bar"} aria-label="Time">
       <span class="time-bar-start soft">
-        {duration(lastMs - firstMs)} {recording.value === undefined ? "ago" : "before the end"}
+        {duration(lastMs - firstMs)} {isRecorded ? "before the end" : "ago"}
       </span>
       <div
         class="time-bar-track"
@@ -41,13 +51,13 @@ export function TimeBar(): VNode | null {
           max={endMs}
           step={stepMs}
           value={chosen ?? endMs}
-          aria-valuetext={chosen === undefined ? "now" : `${duration(lastMs - chosen)} before the end`}
+          aria-valuetext={chosen === undefined ? end : `${duration(lastMs - chosen)} before the end`}
           onInput={(event) => move(Number(event.currentTarget.value))}
         />
       </div>
       <span class="time-bar-time">
         {chosen === undefined ? (
-          "now"
+          end
         ) : (
           <>
             <strong>{new Date(chosen).toLocaleTimeString()}</strong>{" "}
@@ -64,7 +74,7 @@ export function TimeBar(): VNode | null {
       ) : (
         isPast && (
           <Button kind="primary" isSmall onClick={() => chooseTime(undefined)}>
-            Return to now <kbd>n</kbd>
+            Return to {isRecordedTarget.value ? "the end" : "now"} <kbd>n</kbd>
           </Button>
         )
       )}

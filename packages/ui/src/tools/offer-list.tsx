@@ -1,6 +1,6 @@
 import { ConnectivityState } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
-import { useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Empty, SearchField } from "../design/index.js";
 import { visibleLine } from "../design/visible-text.js";
 import { groupByServer, type Offer, searchOffers } from "../shell/mcp/index.js";
@@ -25,6 +25,9 @@ export function OfferList({ what, offers, selected, server }: OfferListProps): V
   const list = useRef<HTMLDivElement>(null);
   const found = useMemo(() => searchOffers(offers, search), [offers, search]);
   const groups = useMemo(() => groupByServer(found.slice(0, maxShown)), [found]);
+  useEffect(() => {
+    list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }, [selected?.key]);
   const move = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const links = [...(list.current?.querySelectorAll("a") ?? [])];

@@ -55,7 +55,7 @@ export function PromptDetail({ offer }: { readonly offer: Offer }): VNode {
           />
         ))}
         <div class="detail-actions">
-          <Button kind="primary" type="submit">
+          <Button kind="primary" type="submit" needsServer>
             Get
           </Button>
           {command !== undefined && (

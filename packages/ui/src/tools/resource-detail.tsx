@@ -63,7 +63,7 @@ export function ResourceDetail({ offer }: { readonly offer: Offer }): VNode {
           </p>
         )}
         <div class="detail-actions">
-          <Button kind="primary" type="submit">
+          <Button kind="primary" type="submit" needsServer>
             Read
           </Button>
           <Button isPressed={isSubscribed} onClick={() => setSubscribed(uri, !isSubscribed)}>

@@ -137,7 +137,7 @@ export function ToolDetail({ offer }: { readonly offer: Offer }): VNode {
           <JsonInput json={input.json} problems={problems} onChange={(json) => setInput({ json })} />
         )}
         <div class="detail-actions">
-          <Button kind="primary" type="submit" isDisabled={isChecking}>
+          <Button kind="primary" type="submit" needsServer isDisabled={isChecking}>
             Run
           </Button>
           {problems.length > 0 ? (

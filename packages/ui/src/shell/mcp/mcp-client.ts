@@ -27,6 +27,8 @@ export interface McpRequestOptions {
   /** Cancels the request: the gateway notices that the response is no longer read. */
   readonly signal?: AbortSignal;
   readonly onNotification?: (notification: McpNotification) => void;
+  /** Whether it is sent even if the page is being closed. Default false. */
+  readonly isLast?: boolean;
   /** Headers of this request only. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -66,7 +68,7 @@ const nameFields: Readonly<Record<string, string>> = {
 export function createMcpClient({ endpoint, headers, info, capabilities }: McpClientOptions): McpClient {
   let lastId = 0;
   return {
-    async request(method, params, { signal, onNotification, headers: own } = {}) {
+    async request(method, params, { signal, onNotification, isLast = false, headers: own } = {}) {
       lastId += 1;
       const id = lastId;
       const _meta = {
@@ -90,6 +92,7 @@ export function createMcpClient({ endpoint, headers, info, capabilities }: McpCl
         },
         body: JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta } }),
         credentials: "same-origin",
+        keepalive: isLast,
         ...(signal === undefined ? {} : { signal }),
       });
       return resultOf(await readResponse(response, id, onNotification), response.status);

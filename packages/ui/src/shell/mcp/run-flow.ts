@@ -66,7 +66,7 @@ const abandonMs = 1000;
  * keep it until the input request times out.
  */
 function abandon(client: McpClient, method: string, params: RpcObject): void {
-  void client.request(method, params, { signal: AbortSignal.timeout(abandonMs) }).catch(() => {});
+  void client.request(method, params, { signal: AbortSignal.timeout(abandonMs), isLast: true }).catch(() => {});
 }
 
 function declineAll(requests: unknown): RpcObject {
@@ -81,7 +81,7 @@ function declineAll(requests: unknown): RpcObject {
 async function followTask(client: McpClient, created: RpcObject, options: FlowOptions): Promise<RpcObject> {
   const { signal, wait, onTask } = options;
   const { taskId } = created;
-  const cancelTask = (): void => void client.request("tasks/cancel", { taskId }).catch(() => {});
+  const cancelTask = (): void => void client.request("tasks/cancel", { taskId }, { isLast: true }).catch(() => {});
   signal.addEventListener("abort", cancelTask, { once: true });
   const responded = new Set<string>();
   try {

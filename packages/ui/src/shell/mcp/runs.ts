@@ -38,6 +38,11 @@ let lastId = Math.max(0, ...all.peek().map(({ id }) => id));
 
 keepInTab("runs", () => all.peek().filter(({ offer }) => !isSecretInput(offer.definition.inputSchema)));
 
+// A server that asked a question would wait for a tab that is gone.
+addEventListener("pagehide", () => {
+  for (const id of [...controllers.keys()]) cancelRun(id);
+});
+
 /** The runs from before a reload. It cancelled those that had not ended. */
 function restored(): readonly Run[] {
   return (keptInTab<readonly Run[]>("runs") ?? []).map((run) =>

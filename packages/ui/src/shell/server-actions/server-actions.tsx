@@ -27,7 +27,7 @@ export function ServerActions({ server, isComplete = false, isExplained = false 
   return (
     <div class="server-actions">
       {canAct && remedy === "approve" && (
-        <Button kind="primary" isSmall onClick={() => openServerDialog("approve", name)}>
+        <Button kind="primary" isSmall needsServer onClick={() => openServerDialog("approve", name)}>
           Review and approve
         </Button>
       )}
@@ -35,6 +35,7 @@ export function ServerActions({ server, isComplete = false, isExplained = false 
         <Button
           kind={remedy === "sign in" ? "primary" : "plain"}
           isSmall
+          needsServer
           onClick={() => openServerDialog("sign in", name)}
         >
           {isSignedIn ? "Sign in again" : "Sign in"}
@@ -51,7 +52,7 @@ export function ServerActions({ server, isComplete = false, isExplained = false 
         </Link>
       )}
       {canAct && isComplete && isSignedIn && (
-        <Button kind="danger" isSmall onClick={() => openServerDialog("sign out", name)}>
+        <Button kind="danger" isSmall needsServer onClick={() => openServerDialog("sign out", name)}>
           Sign out
         </Button>
       )}

@@ -22,14 +22,24 @@ export const connection: ReadonlySignal<ConnectionState> = computed(() => {
   return all.includes("live") ? "live" : wasLive ? "reconnecting" : "connecting";
 });
 
+const heard = signal(Date.now());
+
+/** When the server last sent something, in milliseconds since 1970. Only current while the connection is lost. */
+export const lastHeardMs: ReadonlySignal<number> = computed(() => heard.value);
+
 /** Reads a stream until it ends or the signal aborts, and calls `onMessage` for each message. */
 export type LiveStream = (session: Session, signal: AbortSignal, onMessage: () => void) => Promise<void>;
 
 const firstRetryMs = 500;
 const maxRetryMs = 4_000;
 
-/** How long all streams may be silent until the page checks whether the server responds. The timeline usually sends each second. */
-const maxSilenceMs = 5_000;
+/**
+ * How long all streams may be silent until the page checks whether the server responds, and how long that may take: together with the
+ * interval of the checks less than 5 s. The timeline usually sends each second.
+ */
+const maxSilenceMs = 2_000;
+const maxCheckMs = 2_000;
+const checkMs = 500;
 
 /** How long a stream waits for other windows until the page says so. */
 const waitingNoticeMs = 1_000;
@@ -49,7 +59,7 @@ export function keepStream(holdsConnection: boolean, stream: LiveStream): () => 
     void run(holdsConnection, stream, running.signal);
   };
   document.addEventListener("visibilitychange", restart);
-  if (!hasTimer) setInterval(() => void checkServer(), 1_000);
+  if (!hasTimer) setInterval(() => void checkServer(), checkMs);
   hasTimer = true;
   restart();
   return () => {
@@ -75,6 +85,7 @@ async function run(holdsConnection: boolean, stream: LiveStream, signal: AbortSi
         attempts.add(attempt);
         await stream(session, AbortSignal.any([signal, attempt.signal]), () => {
           heardMs = performance.now();
+          heardAtMs = Date.now();
           retryMs = firstRetryMs;
           if (!signal.aborted) setState(stream, "live");
         });
@@ -97,6 +108,7 @@ async function run(holdsConnection: boolean, stream: LiveStream, signal: AbortSi
 
 /** The open streams. */
 const attempts = new Set<AbortController>();
+let heardAtMs = Date.now();
 /** When a stream last opened or sent a message. */
 let heardMs = 0;
 let hasTimer = false;
@@ -110,7 +122,7 @@ async function checkServer(): Promise<void> {
   if (isChecking || attempts.size === 0 || performance.now() - heardMs < maxSilenceMs) return;
   isChecking = true;
   try {
-    await loadSession();
+    await loadSession(maxCheckMs);
     heardMs = performance.now();
   } catch {
     for (const attempt of attempts) attempt.abort();
@@ -132,6 +144,7 @@ function sharedSession(): Promise<Session | undefined> {
 
 function setState(stream: LiveStream, state: StreamState | undefined): void {
   if (state === "live") wasLive = true;
+  if (state === "failing") heard.value = heardAtMs;
   if (states.peek().get(stream) === state) return;
   const next = new Map(states.peek());
   if (state === undefined) next.delete(stream);

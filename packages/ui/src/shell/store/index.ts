@@ -15,11 +15,11 @@ export {
   setCapture,
 } from "./calls.js";
 export { addCommands, type Command, commandSources, useCommands } from "./commands.js";
-export { type ConnectionState, connection } from "./connection.js";
+export { type ConnectionState, connection, lastHeardMs } from "./connection.js";
 export { watchLive } from "./live.js";
 export { recording } from "./recording.js";
 export { followPastServers, reloadFailure, serverNamed, servers, shownServers } from "./servers.js";
-export { isAdministrator, type Session, session, sessionState } from "./session.js";
+export { isAdministrator, isRecordedTarget, type Session, session, sessionState } from "./session.js";
 export { readSocket } from "./socket-details.js";
 export {
   changes,

@@ -32,6 +32,12 @@ export const session: ReadonlySignal<Session | undefined> = computed(() =>
   state.value.status === "open" ? state.value.session : undefined,
 );
 
+/** Whether the page is served for a recording, which has no live data. */
+export const isRecordedTarget: ReadonlySignal<boolean> = computed(() => {
+  const { kind, targets } = session.value ?? { targets: [] };
+  return kind === "target" && targets.length === 1 && targets[0]?.startsWith("file:") === true;
+});
+
 /** Whether this browser may change something. */
 export const isAdministrator: ReadonlySignal<boolean> = computed(() => session.value?.rights === "administrator");
 
@@ -60,10 +66,11 @@ addEventListener("storage", ({ key }) => {
 const maxResponseMs = 8_000;
 
 /** Reads the session. Rejects if the server cannot be reached or does not respond. */
-export async function loadSession(): Promise<Session | undefined> {
+export async function loadSession(timeoutMs: number = maxResponseMs): Promise<Session | undefined> {
+  const signal = AbortSignal.timeout(timeoutMs);
   const key = localStorage.getItem(keyItem);
-  proof = key === null ? undefined : await exchangeProofs(key);
-  const loaded = proof && (await readJson<Session>(sessionHeaders()));
+  proof = key === null ? undefined : await exchangeProofs(key, signal);
+  const loaded = proof && (await readJson<Session>(sessionHeaders(), signal));
   state.value = loaded ? { status: "open", session: loaded } : { status: "signed out" };
   return loaded || undefined;
 }
@@ -72,11 +79,11 @@ export async function loadSession(): Promise<Session | undefined> {
  * Lets the server prove that it knows the key, and returns the page's proof for this run of the server. The key itself is not sent:
  * another program may have taken the port of a server that stopped. Undefined if the server does not have the session.
  */
-async function exchangeProofs(key: string): Promise<string | undefined> {
+async function exchangeProofs(key: string, signal: AbortSignal): Promise<string | undefined> {
   // On plain HTTP, browsers have no Web Crypto except on the loopback interface. The network can read everything there anyway.
   if (!isSecureContext) return key;
   const nonce = base64(crypto.getRandomValues(new Uint8Array(32)));
-  const given = await readJson<{ readonly salt: string; readonly proof: string }>({ [nonceHeader]: nonce });
+  const given = await readJson<{ readonly salt: string; readonly proof: string }>({ [nonceHeader]: nonce }, signal);
   if (given === undefined) return undefined;
   const keyHash = base64(new Uint8Array(await crypto.subtle.digest("SHA-256", bytesOf(key))));
   const algorithm = { name: "HMAC", hash: "SHA-256" };
@@ -87,10 +94,13 @@ async function exchangeProofs(key: string): Promise<string | undefined> {
 }
 
 /** Requests the session. Undefined if this browser has none. */
-async function readJson<Body>(headers: Readonly<Record<string, string>>): Promise<Body | undefined> {
+async function readJson<Body>(
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Body | undefined> {
   const response = await fetch("/session", {
     headers: { accept: "application/json", ...headers },
-    signal: AbortSignal.timeout(maxResponseMs),
+    signal,
   });
   if (response.status === 401 || response.status === 403) return undefined;
   if (!response.ok) throw new Error(`The server responded to /session with status ${response.status}.`);

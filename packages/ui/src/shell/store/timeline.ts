@@ -19,7 +19,7 @@ import { applySoon } from "./batch.js";
 import { createLatestLoader } from "./load-latest.js";
 import { createRateWindow, rateWindowMs } from "./rates.js";
 import { type Recording, readRecordingFile, recording, showRecording } from "./recording.js";
-import { session } from "./session.js";
+import { isRecordedTarget, session } from "./session.js";
 import { transport } from "./transport.js";
 
 /** The Channelz client, for data that a snapshot lacks, such as socket options. Only the store uses it. */
@@ -62,7 +62,7 @@ export const missingTime: ReadonlySignal<number | undefined> = computed(() => {
 
 /** The moment that the page shows, which may be now, in milliseconds since 1970. Used to decide what has expired. */
 export function shownTimeMs(): number {
-  return chosenTime.value ?? Date.now();
+  return chosenTime.value ?? (isRecordedTarget.value ? timeRange.value?.lastMs : undefined) ?? Date.now();
 }
 
 /** All objects at the moment that the page shows. */
