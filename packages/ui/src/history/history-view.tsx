@@ -4,7 +4,16 @@ import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { type Column, duration, Empty, Loading, Section, Table, Time, visibleLine } from "../design/index.js";
 import { address, Link, setQuery, tableQuery, type ViewProps } from "../shell/routing/index.js";
-import { changes, chooseTime, recording, samplingCost, snapshot, timeRange } from "../shell/store/index.js";
+import {
+  changes,
+  chooseTime,
+  type FoldedChange,
+  foldRetries,
+  recording,
+  samplingCost,
+  snapshot,
+  timeRange,
+} from "../shell/store/index.js";
 import { objectNames } from "./object-names.js";
 import { RecordingSection } from "./recording-section.js";
 
@@ -25,6 +34,8 @@ interface Row {
   readonly key: string;
   readonly change: TimelineChange;
   readonly name: string;
+  readonly retries: number;
+  readonly lastMs: number;
 }
 
 const maxNameLength = 120;
@@ -63,9 +74,19 @@ const columns: readonly Column<Row>[] = [
   {
     key: "text",
     title: "Details",
-    render: ({ change }) => {
+    render: ({ change, retries, lastMs }) => {
       const text = visibleLine(change.text, maxTextLength);
-      return <span title={text}>{text}</span>;
+      return (
+        <span title={text}>
+          {text}
+          {retries > 0 && (
+            <span class="soft">
+              {`; ${retries} failed ${retries === 1 ? "retry" : "retries"}, the last `}
+              <Time ms={lastMs} />
+            </span>
+          )}
+        </span>
+      );
     },
     isWide: true,
   },
@@ -94,7 +115,7 @@ function Changes(): VNode {
     const hidden = new Set([...(hasObjects ? [] : ["appeared", "disappeared"]), ...(hasEvents ? [] : ["trace"])]);
     // A failure that ended before the next sample is only in the trace.
     return rowsOf(
-      all.filter(({ kind, text }) => !hidden.has(kind) || text.includes("-> TRANSIENT_FAILURE")),
+      foldRetries(all.filter(({ kind, text }) => !hidden.has(kind) || text.includes("-> TRANSIENT_FAILURE"))),
       nameOf,
     );
   }, [all, nameOf, hasObjects, hasEvents]);
@@ -159,11 +180,13 @@ function Filter({ name, title, isOn }: FilterProps): VNode {
 }
 
 /** The newest first. */
-function rowsOf(all: readonly TimelineChange[], nameOf: (key: string) => string): readonly Row[] {
+function rowsOf(all: readonly FoldedChange[], nameOf: (key: string) => string): readonly Row[] {
   return all
-    .map((change, index) => ({
+    .map(({ change, retries, lastMs }, index) => ({
       key: `${change.timeMs} ${change.key} ${change.kind} ${index}`,
       change,
+      retries,
+      lastMs,
       name: visibleLine(nameOf(change.key), maxNameLength),
     }))
     .reverse();

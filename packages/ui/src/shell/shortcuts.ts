@@ -1,7 +1,7 @@
 import { isPaletteOpen } from "./palette/palette-state.js";
 import { navigate, openPanel } from "./routing/index.js";
 import { availableViews } from "./side-bar.js";
-import { changes, chooseTime, chosenTime, timeRange } from "./store/index.js";
+import { chooseTime, chosenTime, distinctChanges, timeRange } from "./store/index.js";
 import { neighbourChange } from "./time-ticks.js";
 
 const sequenceMs = 1200;
@@ -42,7 +42,7 @@ export function listenForShortcuts(): void {
 function goToChange(step: -1 | 1): void {
   const timeMs = chosenTime.peek() ?? timeRange.peek()?.lastMs;
   if (timeMs === undefined) return;
-  const found = neighbourChange(changes.peek(), timeMs, step);
+  const found = neighbourChange(distinctChanges.peek(), timeMs, step);
   if (found !== undefined) chooseTime(found);
   else if (step === 1) chooseTime(undefined);
 }

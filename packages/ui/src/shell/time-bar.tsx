@@ -4,10 +4,10 @@ import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Button, duration, Time } from "../design/index.js";
 import {
-  changes,
   chooseTime,
   chosenTime,
   closeRecording,
+  distinctChanges,
   isRecordedTarget,
   recording,
   timeRange,
@@ -43,7 +43,7 @@ export function TimeBar(): VNode | null {
         onPointerLeave={() => setHovered(undefined)}
       >
         {hovered !== undefined && <NearbyChanges range={range} timeMs={hovered} />}
-        <Ticks range={range} all={changes.value} />
+        <Ticks range={range} all={distinctChanges.value} />
         <input
           type="range"
           aria-label="Moment that the page shows"
@@ -94,7 +94,7 @@ function timeAt(event: PointerEvent, { firstMs, lastMs }: TimelineRange): number
 
 /** What changed around the pointer. History lists the same for keyboard and screen reader. */
 function NearbyChanges({ range, timeMs }: { readonly range: TimelineRange; readonly timeMs: number }): VNode | null {
-  const near = changesNear(changes.value, range, timeMs);
+  const near = changesNear(distinctChanges.value, range, timeMs);
   if (near.length === 0) return null;
   const share = (timeMs - range.firstMs) / Math.max(1, range.lastMs - range.firstMs);
   return (

@@ -16,6 +16,7 @@ export {
 } from "./calls.js";
 export { addCommands, type Command, commandSources, useCommands } from "./commands.js";
 export { type ConnectionState, connection, lastHeardMs } from "./connection.js";
+export { type FoldedChange, foldRetries } from "./fold-retries.js";
 export { watchLive } from "./live.js";
 export { recording } from "./recording.js";
 export { followPastServers, reloadFailure, serverNamed, servers, shownServers } from "./servers.js";
@@ -26,6 +27,7 @@ export {
   chooseTime,
   chosenTime,
   closeRecording,
+  distinctChanges,
   followMoment,
   liveSnapshot,
   missingTime,

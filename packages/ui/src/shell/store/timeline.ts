@@ -16,6 +16,7 @@ import {
 } from "@wirescope/channelz/timeline";
 import { address, setMoment } from "../routing/index.js";
 import { applySoon } from "./batch.js";
+import { foldRetries } from "./fold-retries.js";
 import { createLatestLoader } from "./load-latest.js";
 import { createRateWindow, rateWindowMs } from "./rates.js";
 import { type Recording, readRecordingFile, recording, showRecording } from "./recording.js";
@@ -81,6 +82,11 @@ export const timeRange: ReadonlySignal<TimelineRange | undefined> = computed(() 
 export const changes: ReadonlySignal<readonly TimelineChange[]> = computed(() => {
   return recording.value?.changes ?? liveChanges.value;
 });
+
+/** The changes without the retries of what fails, oldest first. */
+export const distinctChanges: ReadonlySignal<readonly TimelineChange[]> = computed(() =>
+  foldRetries(changes.value).map(({ change }) => change),
+);
 
 /** The cost of reading the objects; undefined if this server does not read them itself. */
 export const samplingCost: ReadonlySignal<SamplingCost | undefined> = computed(() => cost.value);
