@@ -114,9 +114,12 @@ describe.each(majors)("installed packages on Node %i", (major) => {
   test("starts the demonstration, and reads it with the commands that it prints", async () => {
     const demo = start([bin, "demo", "--json", "--port", "0", "--print-token"]);
     const { endpoint, token } = JSON.parse(await untilPrinted(demo, /\n/));
-    for (const command of ["tree", "tools --endpoint", "channels"]) {
+    for (const command of ["tree", "channels"]) {
       expect(await shell(`npx wirescope ${command}`), command).toContain("clock");
     }
+    // Two of the servers do not work yet, so its exit code is 1.
+    expect(await shell("npx wirescope tools || true")).toContain("clock");
+    expect(await shell("npx wirescope call clock now")).toMatch(/^\d{4}-/);
     expect(await shell("npx wirescope why ledger || true")).toContain("LEDGER_TOKEN");
 
     const [example = ""] = blocks("ts");
