@@ -45,7 +45,9 @@ test("[TS-D-TRUST-11] compares with the first texts until they are accepted, or 
   expect(await compare({ name: "pay" })).toEqual([{ ...change, before: "two", after: undefined }]);
   await approve("b");
   expect(await store.toolChanges(key)).toEqual([]);
-  expect(await compare({ name: "pay", description: "three" })).toEqual([]);
+  // It was shown before, together with the new version.
+  await store.acceptTools(key, [change]);
+  expect(await compare({ name: "pay", description: "three", inputSchema: { type: "object" } })).toEqual([]);
   await store.revoke(key);
   expect(files()).toEqual([]);
 });

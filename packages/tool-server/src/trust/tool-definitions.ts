@@ -91,7 +91,11 @@ export function createToolDefinitions(folder: string): ToolDefinitions {
     async accept(approval, changes) {
       const { approved, ...stored } = await read(approval);
       const first = new Map(stored.first);
-      for (const { tool, field, after } of changes) first.set(tool, { ...first.get(tool), [field]: after });
+      for (const { tool, field, after } of changes) {
+        const before = first.get(tool);
+        // A new version of the entry has no first definitions yet, and one field is not all of them.
+        if (before !== undefined) first.set(tool, { ...before, [field]: after });
+      }
       const changed = [...stored.changed].filter(([tool, now]) => changesOf(tool, first.get(tool), now).length > 0);
       await write(approval, { approved, first, changed: new Map(changed) });
     },

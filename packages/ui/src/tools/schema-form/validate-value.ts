@@ -88,7 +88,7 @@ function memberOf(value: unknown, name: string): unknown {
 }
 
 function messageOf({ keyword, keywordLocation, error }: OutputUnit, schema: object): string {
-  // A pattern says nothing to people; its author may have said it in words.
+  // A pattern says nothing to people; its author may have described it.
   if (keyword === "pattern") {
     const part = partAt(schema, keywordLocation.replace(/\/pattern$/, ""));
     const texts = ["description", "title", "pattern"].map((name) => memberOf(part, name));
