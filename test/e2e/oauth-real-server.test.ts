@@ -30,7 +30,8 @@ test("signs a person in with a browser: registration, PKCE, resource, identity, 
 test('[TS-D-OAUTH-9] a server that gives a refresh token only after a new consent gives one with "prompt": "consent"', async () => {
   const world = await createRealWorld({ needsConsent: true });
   const events: string[] = [];
-  const without = world.session({ onEvent: ({ text }) => events.push(text) });
+  const without = world.session();
+  without.context.log.subscribe(({ text }) => events.push(text));
   await without.signIn(world.person);
   expect(without.describe()).toMatchObject({ isSignedIn: true, canRefresh: false });
   expect(events.at(-1)).toContain('set "prompt": "consent" in its OAuth settings');

@@ -89,7 +89,6 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     events,
     observers: observers.calls,
-    onOAuthStep: signIns.onStep,
   });
   const tasks = createTasks({
     table,

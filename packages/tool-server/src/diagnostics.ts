@@ -228,7 +228,8 @@ const cancellationCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerEr
   "CALL_CANCELLED",
 ]);
 
-function outcomeOf(error: unknown): CredentialOutcome {
+/** The outcome of an operation that rejected with this error. */
+export function outcomeOf(error: unknown): CredentialOutcome {
   if (ToolServerError.is(error)) {
     return { outcome: cancellationCodes.has(error.code) ? "cancelled" : "failed", code: error.code };
   }

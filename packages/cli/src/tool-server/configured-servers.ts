@@ -1,13 +1,7 @@
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Connection, createToolServers, type SecretRegistry } from "@wirescope/tool-server";
-import {
-  createMemoryVault,
-  createTerminalSignIn,
-  type OAuthObserver,
-  type OAuthSession,
-  type Vault,
-} from "@wirescope/tool-server/auth";
+import { createMemoryVault, createTerminalSignIn, type OAuthSession, type Vault } from "@wirescope/tool-server/auth";
 import type { Entry, Variables } from "@wirescope/tool-server/config";
 import { readVariables, sandboxSettings, usesInputs, usesOAuth } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
@@ -47,9 +41,8 @@ export interface ConfiguredServers extends AsyncDisposable {
   namesOf(name: string | undefined): readonly string[];
 }
 
-/** Observes OAuth. Then only the caller starts sign-ins. */
-export interface ObservedOAuth {
-  readonly observer: OAuthObserver;
+/** A vault for one sign-in that is tried. Then only the caller starts sign-ins. */
+export interface TriedSignIn {
   /** Wraps the vault that the servers use. The caller disposes of the wrapper. */
   stage(vault: Vault): Vault;
 }
@@ -59,7 +52,7 @@ export async function openConfiguredServers(
   values: ServerValues,
   io: Io,
   keyCreation: KeyCreation = "never",
-  observed?: ObservedOAuth,
+  tried?: TriedSignIn,
 ): Promise<ConfiguredServers> {
   const asksPerson = io.ask !== undefined;
   const { file, pluginRoot, configuration, secrets } = await loadConfiguration(values);
@@ -103,12 +96,10 @@ export async function openConfiguredServers(
   const exposure = createVaultExposure(() => vault);
   const servers = createToolServers({
     oauth: {
-      vault: observed?.stage(vault) ?? vault,
-      observer: observed?.observer,
+      vault: tried?.stage(vault) ?? vault,
       profile,
       // A url on the command line is also a request to sign in. Without a terminal, the link is printed as `login` does.
-      signIn:
-        observed === undefined && (asksPerson || values.adHoc !== undefined) ? createTerminalSignIn(io) : undefined,
+      signIn: tried === undefined && (asksPerson || values.adHoc !== undefined) ? createTerminalSignIn(io) : undefined,
       allowInsecureLoopback: values["allow-insecure-loopback"],
       overrides,
     },

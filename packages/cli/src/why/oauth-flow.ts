@@ -38,9 +38,7 @@ export type OAuthFlowResult =
 export async function runOAuthFlow(values: ServerValues, io: Io, options: OAuthFlowOptions): Promise<OAuthFlowResult> {
   const { server, onStep, signal } = options;
   let staging: StagingVault | undefined;
-  const observer = { onStep, stopsBeforeSignIn: true };
   await using servers = await openConfiguredServers(values, io, "never", {
-    observer,
     stage: (vault) => {
       staging = createStagingVault(vault);
       return staging;
@@ -54,16 +52,17 @@ export async function runOAuthFlow(values: ServerValues, io: Io, options: OAuthF
   }
   if (session.isMachine && !options.mayAsk)
     throw new UsageError(`${server} gets its tokens without a user, so --no-sign-in cannot stop before the sign-in.`);
-  observer.stopsBeforeSignIn = !session.isMachine && !(await agrees(server, io, options));
+  const isDryRun = !session.isMachine && !(await agrees(server, io, options));
+  session.context.log.subscribe((event) => event.kind === "request" && onStep(event.step), true);
   try {
-    await session.obtainToken(observer.stopsBeforeSignIn ? nobody : createTerminalSignIn(io), {}, signal);
+    await session.obtainToken(isDryRun ? nobody : createTerminalSignIn(io), { isDryRun }, signal);
     const sent = { Authorization: `${session.describe().tokenType ?? ""} [redacted]`.trimStart() };
     await sendFirstRequest(async () => (await servers.open(server)).connect(), session.context.url, sent, onStep);
     await staging?.commit();
     return { kind: "signed-in", isStored: servers.vault.kind !== "memory" };
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;
-    if (observer.stopsBeforeSignIn && error.code === "SIGN_IN_NEEDED") return { kind: "stopped" };
+    if (isDryRun && error.code === "SIGN_IN_NEEDED") return { kind: "stopped" };
     return { kind: "failed", error, cause: signal.aborted ? undefined : await causeOf(error, values, io, server) };
   } finally {
     await staging?.dispose();

@@ -8,7 +8,7 @@ import {
   type ToolChange,
   ToolServerError,
 } from "@wirescope/tool-server";
-import type { CredentialDescription, OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
+import type { CredentialDescription, OAuthSession } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
 import {
   abortable,
@@ -123,8 +123,6 @@ export interface GatewayServerOptions {
   readonly clock: Clock;
   readonly events: GatewayEvents;
   readonly observers: Pick<Required<CallObserver>, "forwarding">;
-  /** Called with each step of an OAuth flow. */
-  readonly onOAuthStep: (step: OAuthStep) => void;
 }
 
 /** The maximum number of client notifications that wait to be sent to one server. */
@@ -139,7 +137,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
 
   const settings: ServerConnectionOptions["settings"] = {
     ...configured,
-    oauth: configured.oauth && { ...configured.oauth, observer: { onStep: options.onOAuthStep } },
+    oauth: configured.oauth,
     secrets,
     isEager: true,
     limits: { messageBytes: limits.resultBytes },

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
-import type { OAuthStep } from "@wirescope/tool-server/auth";
 import { type Entry, substituteEntry, variableUses } from "@wirescope/tool-server/config";
 import { errorObjectOf, type Mutable, usesOAuth, variableValue } from "@wirescope/tool-server/internal";
 import type { GatewayConfiguration } from "./gateway-configuration.js";
@@ -34,10 +33,7 @@ export interface GatewayServersOptions
   extends Pick<
     GatewayServerOptions,
     "secrets" | "info" | "isUnprefixed" | "limits" | "tasks" | "clock" | "events" | "observers"
-  > {
-  /** Called with each step of an OAuth flow. */
-  readonly onOAuthStep: (server: string, step: OAuthStep) => void;
-}
+  > {}
 
 interface LoadedServer {
   readonly server: GatewayServer;
@@ -84,7 +80,6 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
       subscriptions,
       isUnprefixed: isUnprefixed || settings?.prefix === "never",
       era: settings?.era ?? "auto",
-      onOAuthStep: (step) => options.onOAuthStep(entry.name, step),
     });
 
   const retire = async (server: GatewayServer, why: DrainReason): Promise<void> => {

@@ -41,8 +41,6 @@ export interface SignIns {
   run(server: string, session: OAuthSession, run: SignInRun): Promise<void>;
   /** Completes a sign-in with the URL that the browser was redirected to; false if there is no such sign-in. */
   complete(id: string, address: string): boolean;
-  /** Reports a step of an OAuth flow to the sign-ins in progress. */
-  onStep(server: string, step: OAuthStep): void;
   isInProgress(server: string): boolean;
   /** The failure of the last sign-in to a server; undefined if it succeeded. */
   lastFailure(server: string): ToolServerError | undefined;
@@ -100,6 +98,9 @@ export function createSignIns(events: Pick<GatewayEvents, "emit">): SignIns {
       const current = inProgress.get(server) ?? { runs: new Set(), shown: undefined };
       inProgress.set(server, current);
       current.runs.add(run);
+      const { onStep } = run;
+      const { log } = session.context;
+      const stop = onStep && log.subscribe((event) => event.kind === "request" && onStep(event.step), true);
       events.emit({ kind: "sign-in-changed", server });
       try {
         await join(server, current, session, run);
@@ -108,6 +109,7 @@ export function createSignIns(events: Pick<GatewayEvents, "emit">): SignIns {
         if (ToolServerError.is(error)) failures.set(server, error);
         throw error;
       } finally {
+        stop?.();
         current.runs.delete(run);
         if (current.runs.size === 0 && inProgress.get(server) === current) inProgress.delete(server);
         events.emit({ kind: "sign-in-changed", server });
@@ -118,9 +120,6 @@ export function createSignIns(events: Pick<GatewayEvents, "emit">): SignIns {
       replies.delete(id);
       reply?.({ pasted: address });
       return reply !== undefined;
-    },
-    onStep(server, step) {
-      for (const run of inProgress.get(server)?.runs ?? []) run.onStep?.(step);
     },
     isInProgress: (server) => inProgress.has(server),
     lastFailure: (server) => failures.get(server),

@@ -35,8 +35,9 @@ export {
   type IdentitySessionOptions,
   type IdentityStatus,
 } from "./oauth/identity/identity-session.js";
-export type { OAuthContext, OAuthEvent, OAuthEventKind, OAuthLimits } from "./oauth/oauth-context.js";
-export type { OAuthObserver, OAuthStep, OAuthStepFields } from "./oauth/oauth-step.js";
+export type { OAuthContext, OAuthLimits } from "./oauth/oauth-context.js";
+export type { OAuthEnding, OAuthEvent, OAuthLog, OAuthNote, OAuthOperation, SetEnding } from "./oauth/oauth-log.js";
+export type { OAuthStep, OAuthStepFields } from "./oauth/oauth-step.js";
 export { createOAuthCredential, type OAuthCredentialOptions } from "./oauth/session/oauth-credential.js";
 export {
   createOAuthSession,

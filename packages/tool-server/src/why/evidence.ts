@@ -1,4 +1,5 @@
-import type { OAuthEvent } from "../auth/oauth/oauth-context.js";
+import { isTransientCode } from "../auth/oauth/oauth-errors.js";
+import type { OAuthEvent } from "../auth/oauth/oauth-log.js";
 import type { FixTarget } from "../causes/fixes.js";
 import type { RefusalEvidence, ResponseEvidence } from "../causes/refusal-evidence.js";
 import type { Entry, TenantVariable } from "../config/entry.js";
@@ -254,4 +255,15 @@ export function failureEvidence(error: unknown, redact: Redact): FailureEvidence
 /** Whether an error is part of the evidence: any ToolServerError except NOT_TRUSTED, which ends the walk. */
 export function isEvidence(error: unknown): error is ToolServerError {
   return ToolServerError.is(error) && error.code !== "NOT_TRUSTED";
+}
+
+/** Whether tokens were renewed, or obtained without a user. */
+export function isRenewal(event: OAuthEvent): boolean {
+  return event.kind === "ended" && event.operation === "refresh" && event.outcome === "done";
+}
+
+/** Whether an attempt to renew tokens failed, for a reason that may pass. */
+export function isFailedRenewal(event: OAuthEvent): boolean {
+  if (event.kind !== "ended") return event.kind === "renewal-retry";
+  return event.operation === "refresh" && event.outcome === "failed" && isTransientCode(event.code);
 }

@@ -199,17 +199,6 @@ describe("a sign-in", () => {
     expect(world.signInRequests.length).toBe(1);
   });
 
-  test("[TS-ERR-4] reports how many sign-ins there were", async () => {
-    const world = await createOAuthWorld(["token-without-refresh"]);
-    await signIn(world);
-    await signIn(world);
-    world.tool.quirks.add("resource-refuses-all");
-    const openVault = async () => ({ ...world.vault, dispose: async () => {} });
-    const explained = await explainWorld(world, { oauth: { profile: "test", openVault, events: world.events } });
-    expect(firstOf(explained)).toMatchObject({ code: "sign-in-loop", fix: signInAgain });
-    expect(firstOf(explained).problem).toContain("There were 2 sign-ins.");
-  });
-
   test("[TS-ERR-5] renews the expired token of a sign-in", async () => {
     const world = await createOAuthWorld();
     await signIn(world);

@@ -1,4 +1,3 @@
-import type { OAuthEvent } from "../auth/oauth/oauth-context.js";
 import type { Vault } from "../auth/vault/vault.js";
 import type { Cause } from "../causes/cause-table.js";
 import type { Clock } from "../clock.js";
@@ -61,8 +60,6 @@ export interface ExplainOptions {
 export interface ExplainOAuth extends Pick<OAuthSettings, "profile" | "overrides"> {
   /** Opens the vault, once, if the entry needs it; the walk disposes of it. */
   readonly openVault: () => Promise<Vault>;
-  /** Earlier OAuth events, if the caller knows them: repeated sign-ins are a loop. */
-  readonly events?: readonly OAuthEvent[] | undefined;
 }
 
 /** The steps of a walk, in order. A server has the steps of its type. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { RefusalEvidence } from "../causes/refusal-evidence.js";
 import type { AuthorizationServerEvidence, OAuthEvidence, WalkEvidence } from "./evidence.js";
 import { findCauses } from "./explain-server.js";
-import { base, network, now, refused, token } from "./rank/evidence.test.helper.js";
+import { base, network, now, oauthEvent, refused, token } from "./rank/evidence.test.helper.js";
 
 const codes = (seen: Partial<WalkEvidence>): string[] => findCauses({ ...base, ...seen }).map(({ code }) => code);
 const weights = (seen: Partial<WalkEvidence>): Record<string, number> =>
@@ -272,11 +272,7 @@ describe("OAuth", () => {
   });
 
   test("finds no cause in a refresh that failed and then succeeded", () => {
-    const text = "";
-    const events = [
-      { kind: "refresh-failed", severity: "warning", text },
-      { kind: "refreshed", severity: "info", text },
-    ] as const;
+    const events = (["refresh-failed", "refreshed"] as const).map(oauthEvent);
     expect(codes(byOAuth(401, { events }))).toEqual(["sign-in-loop"]);
     expect(codes(byOAuth(401, { events: events.toReversed() }))[0]).toBe("refresh-failing");
   });

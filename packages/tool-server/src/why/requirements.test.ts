@@ -8,7 +8,7 @@ import type {
   WalkEvidence,
 } from "./evidence.js";
 import type { CheckOutcome } from "./explanation.js";
-import { base, network, now, refused } from "./rank/evidence.test.helper.js";
+import { base, network, now, oauthEvent, refused } from "./rank/evidence.test.helper.js";
 import { requirementsOf } from "./requirements.js";
 
 type Row = [CheckOutcome, ...string[]];
@@ -287,7 +287,6 @@ describe("OAuth", () => {
       pausedUntil: undefined,
       tokenType: "Bearer" as const,
     };
-    const event = (kind: string) => ({ kind, severity: "info", text: `${kind}.` }) as OAuthEvidence["events"][number];
     const words = "accepts the stored token";
     const notSignedIn = "Not signed in: wirescope login api --profile work.";
     expect(row(words)).toEqual(["skipped", notSignedIn]);
@@ -296,7 +295,7 @@ describe("OAuth", () => {
     expect(row(words, { before: { ...before, expiresAt: undefined } })).toEqual(["failed"]);
     expect(row(words, { before }, { credential: "oauth", connected })?.[0]).toBe("ok");
     expect(row(words, { before }, { credential: "oauth", connected, failure })?.[0]).toBe("failed");
-    const events = ["sign-in-done", "refreshed", "tokens-dropped"].map(event);
+    const events = (["refreshed", "tokens-dropped"] as const).map(oauthEvent);
     expect(row(words, { before, events })).toEqual(["failed", "refreshed.", "tokens-dropped."]);
   });
 });

@@ -1,11 +1,12 @@
 import { fixByCommand } from "../causes/fixes.js";
 import { isoTime } from "../duration.js";
-import type {
-  AttemptEvidence,
-  AuthorizationServerEvidence,
-  ClientEvidence,
-  OAuthEvidence,
-  WalkEvidence,
+import {
+  type AttemptEvidence,
+  type AuthorizationServerEvidence,
+  type ClientEvidence,
+  isRenewal,
+  type OAuthEvidence,
+  type WalkEvidence,
 } from "./evidence.js";
 import type { CheckOutcome, Requirement } from "./explanation.js";
 import { describeCredential, describeOmitted, describeServer, isClientRefused } from "./steps.js";
@@ -215,7 +216,7 @@ function tokenRequirement(seen: WalkEvidence, { before, events }: OAuthEvidence,
     return requirement(name, "skipped", `Not signed in: ${fixByCommand(seen, ["login"], "").command}.`);
   const until = before.expiresAt === undefined ? undefined : `valid until ${isoTime(before.expiresAt)}`;
   const renewals = events
-    .filter(({ kind }) => kind === "refreshed" || kind === "tokens-dropped")
+    .filter((event) => isRenewal(event) || event.kind === "tokens-dropped")
     .map(({ text }) => text);
   return requirement(name, met(isAccepted), ...(renewals.length === 0 ? [until] : renewals));
 }

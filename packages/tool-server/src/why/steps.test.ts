@@ -8,7 +8,7 @@ import type {
   WalkEvidence,
 } from "./evidence.js";
 import type { CheckOutcome, StepName } from "./explanation.js";
-import { base, network, now, refused } from "./rank/evidence.test.helper.js";
+import { base, network, now, oauthEvent, refused } from "./rank/evidence.test.helper.js";
 import { stepsOf } from "./steps.js";
 
 type Row = [CheckOutcome, ...string[]];
@@ -302,15 +302,13 @@ describe("a sign-in", () => {
       })?.[1];
     expect(row(false)).toBe("The server returned 401 to a request without a credential.");
     expect(row(true)).toBe("The server returned 401 to the token of the sign-in.");
-    const done = { kind: "sign-in-done", severity: "info", text: "" } as const;
-    expect(row(false, [done])).toBe("The server returned 401 to the token of the sign-in.");
+    expect(row(false, [oauthEvent("refreshed")])).toBe("The server returned 401 to the token of the sign-in.");
   });
 
   test("shows the stored token, the vault and what happened to the token", () => {
     expect(rowOf("sign-in", {})).toBeUndefined();
-    const event = (kind: string) => ({ kind, severity: "info", text: `${kind}.` }) as OAuthEvidence["events"][number];
     const vault = { summary: "In the keychain.", warning: "It is locked." };
-    const events = [event("refreshed"), event("tokens-dropped"), event("sign-in-done"), event("discovered")];
+    const events = (["refreshed", "tokens-dropped", "discovered"] as const).map(oauthEvent);
     expect(row("sign-in", { before, vault, events })).toEqual([
       "ok",
       "Signed in as ada with https://as.example, scopes read write, until 2030-01-01T00:00:00Z.",
@@ -318,7 +316,6 @@ describe("a sign-in", () => {
       "It is locked.",
       "refreshed.",
       "tokens-dropped.",
-      "sign-in-done.",
     ]);
     const bare = { account: undefined, issuer: undefined, scopes: [], expiresAt: undefined, canRefresh: false };
     const unknown = ["ok", "Signed in with an unknown issuer, without a refresh token."];

@@ -1,4 +1,4 @@
-import type { OAuthEventKind } from "../auth/oauth/oauth-context.js";
+import type { OAuthEvent } from "../auth/oauth/oauth-log.js";
 import { describeResponse } from "../causes/refusal-evidence.js";
 import type { CredentialKind } from "../connection-info.js";
 import { isoTime } from "../duration.js";
@@ -7,6 +7,7 @@ import {
   type AttemptEvidence,
   type ClientEvidence,
   describeCertificate,
+  isRenewal,
   type NetworkEvidence,
   type OAuthEvidence,
   type ServerEvidence,
@@ -127,16 +128,11 @@ function describeStage(stage: (typeof stages)[number], network: NetworkEvidence)
 }
 
 /** The events that explain the state of a sign-in. */
-const signInEvents: ReadonlySet<OAuthEventKind> = new Set<OAuthEventKind>([
+const signInEvents: ReadonlySet<OAuthEvent["kind"]> = new Set<OAuthEvent["kind"]>([
   "issuer-changed",
-  "sign-in-waiting",
-  "sign-in-started",
-  "sign-in-done",
-  "sign-in-failed",
-  "refresh-started",
-  "refreshed",
-  "refresh-failed",
-  "token-adopted",
+  "waiting",
+  "ended",
+  "renewal-retry",
   "tokens-dropped",
 ]);
 
@@ -144,7 +140,7 @@ function signInStep(oauth: OAuthEvidence | undefined): Step[] {
   if (oauth === undefined) return [];
   const { vaultFailure, before, vault, events } = oauth;
   if (vaultFailure !== undefined) return [step("sign-in", "failed", vaultFailure.message)];
-  const relevant = events.filter(({ kind }) => signInEvents.has(kind)).map(({ text }) => text);
+  const relevant = events.filter(({ kind, text }) => signInEvents.has(kind) && text !== "").map(({ text }) => text);
   const more = [vault?.summary, vault?.warning, ...relevant];
   if (before?.isSignedIn !== true) return [step("sign-in", "skipped", "Not signed in to this server.", ...more)];
   const { issuer, account, scopes, expiresAt, canRefresh } = before;
@@ -177,7 +173,7 @@ function attemptSteps({ attempt, type, oauth }: WalkEvidence): Step[] {
 }
 
 function hadNoToken(oauth: OAuthEvidence | undefined): boolean {
-  return oauth?.before?.isSignedIn === false && oauth.events.every(({ kind }) => kind !== "sign-in-done");
+  return oauth?.before?.isSignedIn === false && !oauth.events.some(isRenewal);
 }
 
 /** Whether an attempt failed because of a message, and not because of its transport. */

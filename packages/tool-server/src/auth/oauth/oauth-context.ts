@@ -1,9 +1,7 @@
 import type { Clock } from "../../clock.js";
-import type { TrackOperation } from "../../diagnostics.js";
 import type { HttpClient } from "../../http/http-client.js";
-import { printableText } from "../../printable-text.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
-import type { OAuthObserver } from "./oauth-step.js";
+import type { OAuthLog } from "./oauth-log.js";
 import type { AddressGuard } from "./requests/address-guard.js";
 
 /** The dependencies of the OAuth steps for one tool server. */
@@ -22,12 +20,7 @@ export interface OAuthContext {
   readonly limits: OAuthLimits;
   /** Whether http is accepted for a loopback host. */
   readonly allowInsecureLoopback: boolean;
-  /** Called for each step. Must not throw. */
-  readonly onEvent: (event: OAuthEvent) => void;
-  /** Receives each request and its response, redacted. Default: none. */
-  readonly observer?: OAuthObserver | undefined;
-  /** Publishes operations that take time. Default: nothing is published. */
-  readonly track?: TrackOperation | undefined;
+  readonly log: OAuthLog;
 }
 
 /** The limits of an OAuth session: sizes in bytes, times in milliseconds. */
@@ -57,50 +50,3 @@ export const defaultOAuthLimits: OAuthLimits = {
   responseBytes: 256 * 1024,
   signInMs: 300_000,
 };
-
-/** The steps that are reported. */
-export type OAuthEventKind =
-  /** The authorization server of the tool server was found. */
-  | "discovered"
-  /** A document or a server was skipped in a discovery. */
-  | "discovery-skipped"
-  /** The tool server names another authorization server than before. */
-  | "issuer-changed"
-  | "client-registered"
-  /** A registration is no longer accepted, and no longer used. */
-  | "client-dropped"
-  /** Another process is signing in to the same server. */
-  | "sign-in-waiting"
-  | "sign-in-started"
-  | "sign-in-done"
-  | "sign-in-failed"
-  /** A callback was rejected because it does not belong to the sign-in. */
-  | "callback-refused"
-  | "refresh-started"
-  | "refreshed"
-  | "refresh-failed"
-  /** Another process already refreshed the token. */
-  | "token-adopted"
-  /** Tokens are no longer accepted, and no longer used. */
-  | "tokens-dropped"
-  | "signed-out";
-
-/** One step of OAuth, for traces and for debugging. Contains no secret. */
-export interface OAuthEvent {
-  readonly kind: OAuthEventKind;
-  readonly severity: "info" | "warning" | "error";
-  /** For people; redacted. */
-  readonly text: string;
-}
-
-const maxTextLength = 1000;
-
-/** Reports a step, redacted. */
-export function reportEvent(
-  { secrets, onEvent }: { readonly secrets: Pick<SecretRegistry, "redact">; onEvent(event: OAuthEvent): void },
-  kind: OAuthEventKind,
-  text: string,
-  severity: OAuthEvent["severity"] = "info",
-): void {
-  onEvent({ kind, severity, text: printableText(secrets.redact(text), maxTextLength) });
-}

@@ -37,5 +37,10 @@ const transientCodes: readonly ToolServerErrorCode[] = [
 
 /** Whether a failure is transient: the network, a time limit, an overloaded or failing server. */
 export function isTransientFailure(error: unknown): error is ToolServerError {
-  return ToolServerError.is(error) && transientCodes.includes(error.code);
+  return ToolServerError.is(error) && isTransientCode(error.code);
+}
+
+/** Whether a failure with this code is transient. */
+export function isTransientCode(code: ToolServerErrorCode | undefined): boolean {
+  return code !== undefined && transientCodes.includes(code);
 }

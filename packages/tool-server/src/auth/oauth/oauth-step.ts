@@ -1,21 +1,9 @@
-import type { Clock } from "../../clock.js";
 import { messageOf } from "../../errors.js";
 import type { HttpRequest, ResponseHeaders } from "../../http/http-client.js";
 import { parseJsonObject } from "../../json-object.js";
 import { printableText } from "../../printable-text.js";
 import { createSecretRegistry, type SecretRegistry } from "../../secrets/redactor.js";
 import { parseUrl } from "../../url.js";
-
-/** Receives each step of an OAuth flow while it happens. */
-export interface OAuthObserver {
-  /** Must not throw. */
-  onStep(step: OAuthStep): void;
-  /**
-   * Whether a sign-in stops before it registers a client or asks a user, with SIGN_IN_NEEDED. The requests that would follow are
-   * reported as planned. Default false.
-   */
-  readonly stopsBeforeSignIn?: boolean | undefined;
-}
 
 /** One step of an OAuth flow. It contains no secret, its size is bounded, and its text is safe for a terminal. */
 export interface OAuthStep {
@@ -46,7 +34,7 @@ const maxValueLength = 300;
 const redacted = "[redacted]";
 
 /** A request or a response whose step is reported. */
-interface StepMessage {
+export interface StepMessage {
   readonly name: string;
   readonly request: Pick<HttpRequest, "url" | "headers" | "body"> & {
     readonly method: string;
@@ -58,12 +46,6 @@ interface StepMessage {
   readonly failure?: unknown;
   /** The statuses that the flow continues with, in addition to those of success. */
   readonly expects?: readonly number[];
-}
-
-interface StepContext {
-  readonly observer?: OAuthObserver | undefined;
-  readonly secrets: Pick<SecretRegistry, "redact">;
-  readonly clock: Clock;
 }
 
 /** The errors of a token endpoint after which the same request is sent again. */
@@ -90,26 +72,6 @@ export function requestStep(secrets: Pick<SecretRegistry, "redact">, message: St
     ...(durationMs === undefined ? {} : { durationMs: Math.round(durationMs) }),
     ...(failure === undefined ? {} : { failure: shown(secrets, messageOf(failure), 1000) }),
   };
-}
-
-/** Sends a request, and reports the step with its response or failure to the observer, if there is one. */
-export async function observeStep<Response extends NonNullable<StepMessage["response"]>>(
-  { observer, secrets, clock }: StepContext,
-  step: Pick<StepMessage, "name" | "request" | "expects">,
-  send: () => Promise<Response>,
-): Promise<Response> {
-  if (observer === undefined) return send();
-  const start = clock.now();
-  const report = (result: Pick<StepMessage, "response" | "failure">): void =>
-    observer.onStep(requestStep(secrets, { ...step, ...result, durationMs: clock.now() - start }));
-  try {
-    const response = await send();
-    report({ response });
-    return response;
-  } catch (failure) {
-    report({ failure });
-    throw failure;
-  }
 }
 
 /** Redacts fields for a step: a field with the name of a secret keeps only its name. */

@@ -13,7 +13,7 @@ import { createSecretRegistry, type SecretRegistry } from "../../secrets/redacto
 import type { Credential } from "../credentials/credential.js";
 import { createMemoryVault } from "../vault/memory-vault.js";
 import type { Vault } from "../vault/vault.js";
-import type { OAuthEvent } from "./oauth-context.js";
+import type { OAuthEvent } from "./oauth-log.js";
 import { createOAuthCredential } from "./session/oauth-credential.js";
 import { createOAuthSession, type OAuthSession } from "./session/oauth-session.js";
 import type { OAuthSessionOptions } from "./session/session-options.js";
@@ -82,9 +82,9 @@ export async function createOAuthWorld(
       http,
       secrets,
       allowInsecureLoopback: true,
-      onEvent: (event) => events.push(event),
       ...given,
     });
+    created.context.log.subscribe((event) => events.push(event));
     sessions.push(created);
     return created;
   };

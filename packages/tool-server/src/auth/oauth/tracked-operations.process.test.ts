@@ -7,6 +7,7 @@ import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { createScriptFolder } from "../../process/temporary-scripts.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { createHelperCredential } from "../credentials/helper-credential.js";
+import { createOAuthLog } from "./oauth-log.js";
 import { callTool, createOAuthWorld, currentToken, testTransport } from "./oauth-world.test.helper.js";
 
 const track = createOperationTracker(testTransport.connection);
@@ -48,7 +49,11 @@ function watch(): Watched {
 async function createWorld() {
   const world = await createOAuthWorld();
   const clock = createFakeClock(Date.now());
-  const options = { clock, limits: { requestMs: 1e9, discoveryMs: 1e9 }, track };
+  const options = {
+    clock,
+    limits: { requestMs: 1e9, discoveryMs: 1e9 },
+    log: createOAuthLog({ secrets: world.secrets, clock, track }),
+  };
   const watched = watch();
   const session = world.session(options);
   await session.signIn(world.person);

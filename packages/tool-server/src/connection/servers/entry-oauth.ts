@@ -1,6 +1,6 @@
 import type { RequestSettings } from "../../auth/oauth/discovery/known-issuers.js";
 import { createIdentitySession, type IdentitySessionOptions } from "../../auth/oauth/identity/identity-session.js";
-import type { OAuthObserver } from "../../auth/oauth/oauth-step.js";
+import { createOAuthLog } from "../../auth/oauth/oauth-log.js";
 import type { OAuthSessionOptions } from "../../auth/oauth/session/session-options.js";
 import type { SignIn } from "../../auth/oauth/sign-in/sign-in.js";
 import type { MachineGrant } from "../../auth/oauth/tokens/machine-grant.js";
@@ -9,7 +9,7 @@ import type { Clock } from "../../clock.js";
 import type { OAuthSettingsOf } from "../../config/oauth-settings.js";
 import type { ResolvedCommand } from "../../config/substitute-entry.js";
 import type { ConnectionInfo } from "../../connection-info.js";
-import type { Reporter } from "../../diagnostics.js";
+import type { Reporter, TrackOperation } from "../../diagnostics.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 
@@ -62,8 +62,6 @@ export interface OAuthSettings {
   readonly loginCommand?: ((server: string) => string) | undefined;
   /** Whether sign-in endpoints on a loopback host may use http. Default: only for servers with an http url. */
   readonly allowInsecureLoopback?: boolean | undefined;
-  /** Receives each OAuth request of the servers and its response, redacted. Default: none. */
-  readonly observer?: OAuthObserver | undefined;
   /** The settings for a server with this name and URL; each takes precedence over that of the entry. */
   readonly overrides?: ((server: string, url: string) => OAuthOverrides) | undefined;
 }
@@ -80,6 +78,8 @@ export interface EntryOAuthOptions {
   readonly secrets: SecretRegistry;
   readonly clock: Clock;
   readonly report: Reporter;
+  /** Publishes operations. Default: nothing is published. */
+  readonly track?: TrackOperation | undefined;
 }
 
 /**
@@ -87,13 +87,18 @@ export interface EntryOAuthOptions {
  * connection.
  */
 export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptions {
-  const { settings, info, server, url, http, secrets, clock, report } = options;
+  const { settings, info, server, url, http, secrets, clock, report, track } = options;
   const { vault, profile = "default" } = settings;
   // The approval of the entry allows http to this machine.
   const allowInsecureLoopback = settings.allowInsecureLoopback || new URL(url).protocol === "http:";
   // Tokens, codes and verifiers are replaced as long as the process runs; a refresh adds up to four.
   const { add } = secrets.rotating(64);
-  const shared = { profile, vault, http, secrets: { add, redact: secrets.redact }, clock, allowInsecureLoopback };
+  const log = createOAuthLog({ secrets, clock, track });
+  log.subscribe(({ severity, text }) => {
+    if (text !== "") report(info, severity, text);
+  });
+  const tokens = { add, redact: secrets.redact };
+  const shared = { profile, vault, http, secrets: tokens, clock, log, allowInsecureLoopback };
   const { identityProvider, secretCommand, grantSettings: _, ...overrides } = settings.overrides?.(server, url) ?? {};
   const { client } = overrides;
   return {
@@ -105,8 +110,6 @@ export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptio
     server,
     url,
     tenant: JSON.stringify(Object.entries(info.tenant).sort()),
-    onEvent: ({ severity, text }) => report(info, severity, text),
-    ...(settings.observer === undefined ? {} : { observer: settings.observer }),
   };
 }
 

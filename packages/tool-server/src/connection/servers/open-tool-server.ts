@@ -125,8 +125,8 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
             secrets,
             clock,
             report,
+            track,
           }),
-          track,
         });
   const credential = createEntryCredential({
     ...parts,

@@ -1,3 +1,4 @@
+import type { OAuthEvent } from "../../auth/oauth/oauth-log.js";
 import type { RefusalEvidence } from "../../causes/refusal-evidence.js";
 import { refusalEvidence } from "../../causes/refusal-evidence.test.helper.js";
 import type { AttemptEvidence, NetworkEvidence, WalkEvidence } from "../evidence.js";
@@ -42,4 +43,12 @@ export function refused(status: number, more: Partial<RefusalEvidence> = {}, sai
   const code = status === 401 ? "UNAUTHORIZED" : "FORBIDDEN";
   const failure = { code, message: "It was refused.", status } as const;
   return { credential: "headers", failure, response, refusal: refusalEvidence({ status, ...more }) };
+}
+
+/** What OAuth did during the walk; the text is the name of the event. */
+export function oauthEvent(name: "refreshed" | "refresh-failed" | "tokens-dropped" | "discovered"): OAuthEvent {
+  const shown = { severity: "info", text: `${name}.` } as const;
+  if (name === "tokens-dropped" || name === "discovered") return { ...shown, kind: name };
+  if (name === "refreshed") return { ...shown, kind: "ended", operation: "refresh", outcome: "done" };
+  return { ...shown, kind: "ended", operation: "refresh", outcome: "failed", code: "SERVER_FAILED" };
 }

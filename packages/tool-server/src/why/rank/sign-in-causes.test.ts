@@ -9,7 +9,7 @@ import type {
   ResourceEvidence,
   WalkEvidence,
 } from "../evidence.js";
-import { base, now, refused } from "./evidence.test.helper.js";
+import { base, now, oauthEvent, refused } from "./evidence.test.helper.js";
 import { signInCauses, signInFailureCauses } from "./sign-in-causes.js";
 
 const issuer = "https://as.example";
@@ -160,23 +160,17 @@ describe("a client", () => {
 });
 
 describe("a stored token that the server rejects", () => {
-  const event = (kind: string) => ({ kind, severity: "info", text: `${kind}.` }) as OAuthEvidence["events"][number];
-
-  test.each<[string[], number, string[]]>([
+  test.each<[Parameters<typeof oauthEvent>[0][], number, string[]]>([
     [[], 600_000, ["token-expired"]],
     [[], 599_999, ["sign-in-loop"]],
-    [["sign-in-done"], 600_000, ["token-expired"]],
-    [["sign-in-done", "sign-in-done"], 600_000, ["sign-in-loop"]],
     [["refreshed"], 600_000, ["sign-in-loop"]],
     [["tokens-dropped"], 600_000, ["refresh-token-dead", "token-expired"]],
-    [["tokens-dropped", "sign-in-done"], 600_000, ["token-expired"]],
-    [["sign-in-done", "tokens-dropped"], 600_000, ["refresh-token-dead", "token-expired"]],
     [["refresh-failed"], 600_000, ["refresh-failing", "token-expired"]],
     [["refresh-failed", "tokens-dropped"], 600_000, ["refresh-token-dead", "token-expired"]],
   ])(
     "[TS-D-WHY-1] explains a rejected token after %j, %i ms after it was obtained, as %j",
     (events, ageMs, expected) => {
-      const found = causesOf({ events: events.map(event), before: { ...before, obtainedAt: now - ageMs } });
+      const found = causesOf({ events: events.map(oauthEvent), before: { ...before, obtainedAt: now - ageMs } });
       expect(codes(found)).toEqual(expected);
       const renewal = found.find(({ code }) => code.startsWith("refresh-"));
       if (renewal !== undefined) expect(renewal.evidence).toEqual([`${events.at(-1)}.`]);
@@ -187,12 +181,10 @@ describe("a stored token that the server rejects", () => {
     },
   );
 
-  test("[TS-D-WHY-1] considers a loop more likely after a refresh or a second sign-in than by the age of the token", () => {
-    const weight = (kinds: string[], obtainedAt = now) =>
-      causesOf({ events: kinds.map(event), before: { ...before, obtainedAt } })[0]?.weight;
+  test("[TS-D-WHY-1] considers a loop more likely after a refresh than by the age of the token", () => {
+    const weight = (kinds: "refreshed"[], obtainedAt = now) =>
+      causesOf({ events: kinds.map(oauthEvent), before: { ...before, obtainedAt } })[0]?.weight;
     expect(weight([])).toBe(0.86);
-    expect(weight(["sign-in-done"])).toBe(0.86);
-    expect(weight(["sign-in-done", "sign-in-done"])).toBe(0.89);
     expect(weight(["refreshed"])).toBe(0.89);
   });
 
@@ -201,19 +193,17 @@ describe("a stored token that the server rejects", () => {
   });
 
   test("ignores an earlier failure of a refresh if the server works", () => {
-    for (const kind of ["tokens-dropped", "refresh-failed"]) {
-      const oauth = { events: [event(kind)], before, authorization };
+    for (const kind of ["tokens-dropped", "refresh-failed"] as const) {
+      const oauth = { events: [oauthEvent(kind)], before, authorization };
       expect(signInCauses({ ...base, attempt: { credential: "oauth" }, oauth })).toEqual([]);
       expect(signInCauses({ ...base, oauth })).toEqual([]);
     }
   });
 
-  test("[TS-D-WHY-2] describes a rejected token by the number of sign-ins, the refresh, or its age", () => {
-    const message = (kinds: string[], obtainedAt = 0) =>
-      causesOf({ events: kinds.map(event), before: { ...before, obtainedAt } })[0]?.problem;
-    expect(message(["sign-in-done", "sign-in-done"])).toContain("There were 2 sign-ins.");
+  test("[TS-D-WHY-2] describes a rejected token by the refresh, or its age", () => {
+    const message = (kinds: "refreshed"[], obtainedAt = 0) =>
+      causesOf({ events: kinds.map(oauthEvent), before: { ...before, obtainedAt } })[0]?.problem;
     expect(message(["refreshed"])).toContain("was just refreshed");
-    expect(message(["sign-in-done"], now - 60_000)).not.toContain("There were");
     expect(message([], now - 60_000)).toContain(
       "was obtained 60 s ago: signing in again and again would not help. The",
     );

@@ -6,7 +6,14 @@ import { providerHint } from "../../causes/provider-codes.js";
 import { asksForToken, describeRefusal, type RefusalEvidence } from "../../causes/refusal-evidence.js";
 import { isoTime, roundedDuration } from "../../duration.js";
 import type { ToolServerErrorCode } from "../../errors.js";
-import type { AuthorizationServerEvidence, FailureEvidence, OAuthEvidence, WalkEvidence } from "../evidence.js";
+import {
+  type AuthorizationServerEvidence,
+  type FailureEvidence,
+  isFailedRenewal,
+  isRenewal,
+  type OAuthEvidence,
+  type WalkEvidence,
+} from "../evidence.js";
 import { refusalOf, supportsOAuth } from "./refusal-causes.js";
 
 /** A token that was obtained so recently is new: if the server rejects it, it will reject the next one too. */
@@ -70,8 +77,8 @@ function clientCauses(seen: WalkEvidence, { client }: OAuthEvidence): Cause[] {
 function renewalCauses(seen: WalkEvidence, { events }: OAuthEvidence): Cause[] {
   if (seen.attempt?.failure === undefined) return [];
   const dropped = events.findLast(({ kind }) => kind === "tokens-dropped");
-  const failed = events.findLast(({ kind }) => kind === "refresh-failed");
-  const renewed = events.findLastIndex(({ kind }) => kind === "refreshed" || kind === "sign-in-done");
+  const failed = events.findLast(isFailedRenewal);
+  const renewed = events.findLastIndex(isRenewal);
   if (dropped !== undefined && events.lastIndexOf(dropped) > renewed) {
     const problem = "The token expired or was revoked, and the authorization server rejects its refresh token.";
     const fix = fixByCommand(seen, ["login"], "Sign in again.");
@@ -91,10 +98,9 @@ function rejectedTokenCauses(seen: WalkEvidence, oauth: OAuthEvidence, refusal: 
   const { before, events } = oauth;
   if (before?.isSignedIn !== true || refusal.status === 403) return [];
   const evidence = [...describeRefusal(refusal), ...storedEvidence(oauth, refusal.now)];
-  const signIns = events.filter(({ kind }) => kind === "sign-in-done").length;
-  const isRenewed = events.some(({ kind }) => kind === "refreshed");
+  const isRenewed = events.some(isRenewal);
   const ageMs = refusal.now - (before.obtainedAt ?? 0);
-  if (knownIssuer(before.issuer ?? "")?.name === "Auth0" && (signIns > 0 || ageMs < newTokenMs)) {
+  if (knownIssuer(before.issuer ?? "")?.name === "Auth0" && ageMs < newTokenMs) {
     const problem =
       "The server rejects a new token of Auth0. Without an audience, Auth0 issues tokens that no API accepts.";
     const advice =
@@ -102,14 +108,13 @@ function rejectedTokenCauses(seen: WalkEvidence, oauth: OAuthEvidence, refusal: 
     const fix = fixField(seen, "oauth", advice, '"oauth": {"authorizeParameters": {"audience": "…"}}');
     return [{ code: "wrong-audience", weight: 0.9, problem, evidence, fix }];
   }
-  if (isRenewed || signIns > 1 || ageMs < newTokenMs) {
+  if (isRenewed || ageMs < newTokenMs) {
     const how = isRenewed ? "was just refreshed" : `was obtained ${roundedDuration(ageMs)} ago`;
-    const again = signIns > 1 ? ` There were ${signIns} sign-ins.` : "";
-    const problem = `The server rejects a token that ${how}: signing in again and again would not help.${again} The token may be for another server, or the server does not trust its issuer.`;
+    const problem = `The server rejects a token that ${how}: signing in again and again would not help. The token may be for another server, or the server does not trust its issuer.`;
     const advice =
       "Sign out and sign in once, to clear the stored tokens. If it persists, check the url of the entry, the redirect URL of the client, and the OAuth configuration of the server.";
     const fix = fixByCommand(seen, ["logout", "login"], advice);
-    const weight = signIns > 1 || isRenewed ? 0.89 : 0.86;
+    const weight = isRenewed ? 0.89 : 0.86;
     return [{ code: "sign-in-loop", weight, problem, evidence, fix }];
   }
   const problem = "The server no longer accepts the stored token, and it cannot be refreshed.";

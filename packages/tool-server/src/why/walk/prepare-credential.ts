@@ -1,6 +1,6 @@
 import type { Credential } from "../../auth/credentials/credential.js";
 import type { HelperRunReport } from "../../auth/credentials/helper-credential.js";
-import type { OAuthEvent } from "../../auth/oauth/oauth-context.js";
+import type { OAuthEvent } from "../../auth/oauth/oauth-log.js";
 import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/oauth-session.js";
 import type { OAuthSessionOptions } from "../../auth/oauth/session/session-options.js";
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
@@ -126,7 +126,7 @@ async function openSignIn(
   const { options, entry, secrets, clock, report, redact } = walk;
   if (options.oauth === undefined) return undefined;
   const { openVault, profile, overrides } = options.oauth;
-  const events: OAuthEvent[] = [...(options.oauth.events ?? [])];
+  const events: OAuthEvent[] = [];
   const requestMs = Math.min(walk.responseMs, 10_000);
   const opening = openVault();
   try {
@@ -137,12 +137,9 @@ async function openSignIn(
     const sessionOptions: OAuthSessionOptions = {
       ...entryOAuthOptions({ ...shared, settings, server: entry.name, url, oauth, secretReader }),
       limits: { requestMs, tokenMs: Math.min(walk.responseMs, 30_000), discoveryMs: 3 * requestMs },
-      onEvent(event) {
-        events.push(event);
-        report(info, event.severity, event.text);
-      },
     };
     const session = createOAuthSession(sessionOptions);
+    session.context.log.subscribe((event) => events.push(event));
     const before = await session.status();
     const { summary, warning } = vault.describe();
     return {

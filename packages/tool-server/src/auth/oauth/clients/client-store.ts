@@ -1,9 +1,8 @@
-import { untracked } from "../../../diagnostics.js";
 import { type JsonObject, stringOf } from "../../../json-object.js";
 import { parseUrl } from "../../../url.js";
 import type { Vault, VaultEntry, VaultKey } from "../../vault/vault.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
-import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
 import { sendOAuthRequest } from "../requests/oauth-request.js";
 import {
@@ -63,7 +62,6 @@ export interface ClientStoreOptions {
 export function createClientStore(context: OAuthContext, options: ClientStoreOptions): ClientStore {
   const { vault, keyOf, configured, metadataUrl = builtInClientMetadataUrl } = options;
   const rejectedDocument = new Set<string>();
-  const { track = untracked } = context;
   const key = configured === undefined ? undefined : readClientKey(configured);
   for (const secret of [configured?.clientSecret, configured?.privateKey]) {
     if (secret !== undefined) context.secrets.add(secret);
@@ -114,7 +112,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
     const { clientId, clientSecret, authentication } = client;
     const record = { clientId, redirectUri, registration: { clientSecret, authentication, secretExpiresAt } };
     await vault.put(keyOf(server.issuer), clientRecordToJson(record));
-    reportEvent(context, "client-registered", `Registered a client with ${server.issuer}.`);
+    context.log.note("client", `Registered a client with ${server.issuer}.`);
     return { client, redirectUri, isNew: true };
   };
 
@@ -136,7 +134,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
       return record?.clientId === clientId ? registered(record) : undefined;
     },
     register: (server, redirectUri, signal) =>
-      track("registration", undefined, () => register(server, redirectUri, signal)),
+      context.log.run("registration", undefined, () => register(server, redirectUri, signal)),
     async adopt(issuer, clientId, from) {
       const stored = await vault.get(from);
       const found = stored === undefined ? undefined : clientRecordOf(stored.value);
@@ -158,14 +156,14 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
         if (server.registrationEndpoint === undefined || rejectedDocument.has(server.issuer)) return false;
         rejectedDocument.add(server.issuer);
         const text = `${server.issuer} does not accept the client-id metadata document ${client.clientId}; it may be unable to read it. A client is registered instead.`;
-        reportEvent(context, "client-dropped", text, "warning");
+        context.log.note("client", text, "warning");
         return true;
       }
       const kept = await read(server.issuer);
       if (client.kind !== "registered" || kept?.record.clientId !== client.clientId) return false;
       const isDropped = await vault.deleteIf(keyOf(server.issuer), kept.entry.revision);
       const text = `${server.issuer} no longer accepts the client registration. It was deleted.`;
-      if (isDropped) reportEvent(context, "client-dropped", text, "warning");
+      if (isDropped) context.log.note("client", text, "warning");
       return isDropped;
     },
   };

@@ -1,8 +1,8 @@
 import { type JsonObject, stringList } from "../../../json-object.js";
-import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
 import { parseEndpoint, withoutOAuthParameters } from "../requests/endpoint-rules.js";
-import { type DiscoveryBudget, reasonOf } from "./discovery-budget.js";
+import type { DiscoveryBudget } from "./discovery-budget.js";
 import { knownIssuer } from "./known-issuers.js";
 
 /** The metadata of an authorization server (RFC 8414, OpenID Connect Discovery), as far as it is used. All endpoints are checked. */
@@ -131,9 +131,6 @@ export async function searchAuthorizationServer(
     if (parsed !== undefined)
       refused ??= `the metadata at ${urlText(context, url)} is invalid: ${peerText(context, parsed, 400)}`;
     if (fetched.kind === "failed") failure ??= fetched.error;
-    const reason = fetched.kind === "found" ? parsed : reasonOf(fetched);
-    const text = `No authorization server metadata at ${urlText(context, url)}: ${reason}.`;
-    reportEvent(context, "discovery-skipped", text);
   }
   if (refused !== undefined) throw invalid(context, refused);
   if (failure !== undefined) throw failure;

@@ -1,6 +1,5 @@
-import { untracked } from "../../../diagnostics.js";
 import { ToolServerError } from "../../../errors.js";
-import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import type { OAuthContext } from "../oauth-context.js";
 import { isTransientFailure, oauthFailure, peerText } from "../oauth-errors.js";
 import {
   type AuthorizationServer,
@@ -45,8 +44,7 @@ const maxServers = 4;
  * transient failure.
  */
 export function discover(context: OAuthContext, request: DiscoveryRequest = {}): Promise<Discovery> {
-  const { track = untracked } = context;
-  return track("discovery", undefined, () => search(context, request));
+  return context.log.run("discovery", undefined, () => search(context, request));
 }
 
 async function search(context: OAuthContext, request: DiscoveryRequest): Promise<Discovery> {
@@ -68,7 +66,7 @@ async function search(context: OAuthContext, request: DiscoveryRequest): Promise
     const { issuer, publishedIssuer } = server;
     const isSame = issuer === publishedIssuer;
     const note = isSame ? "" : ` Its metadata names the issuer ${publishedIssuer}; this difference is accepted.`;
-    reportEvent(context, "discovered", `The authorization server is ${issuer}.${note}`, isSame ? "info" : "warning");
+    context.log.note("discovered", `The authorization server is ${issuer}.${note}`, isSame ? "info" : "warning");
     return {
       server,
       resource: metadata?.resource ?? resourceOf(context.url),
@@ -90,8 +88,7 @@ export function discoverIssuer(
   issuer: string,
   wasPublished = false,
 ): Promise<AuthorizationServer> {
-  const { track = untracked } = context;
-  return track("discovery", undefined, async () => {
+  return context.log.run("discovery", undefined, async () => {
     const budget = createDiscoveryBudget(context);
     try {
       return await serverOf(context, budget, { issuers: [issuer], mayBeDefault: !wasPublished, wasPublished });
@@ -137,7 +134,6 @@ async function serverOf(
       if (!ToolServerError.is(error, "AUTHORIZATION_SERVER_INVALID") && !isTransientFailure(error)) throw error;
       // A transient failure says more about what to do than a permanent one.
       if (failure === undefined || (isTransientFailure(error) && !isTransientFailure(failure))) failure = error;
-      if (issuers.length > 1) reportEvent(context, "discovery-skipped", error.message, "warning");
     }
   }
   throw failure;

@@ -3,7 +3,6 @@ import type { HttpRequest } from "../../../http/http-client.js";
 import { parseChallenges } from "../../credentials/challenge.js";
 import { isRefusal } from "../../credentials/credential.js";
 import type { OAuthContext } from "../oauth-context.js";
-import { observeStep } from "../oauth-step.js";
 import { parseScopes } from "./scopes.js";
 
 /** What a tool server requires, according to its challenge. */
@@ -62,7 +61,7 @@ export async function probeChallenge(context: OAuthContext, signal?: AbortSignal
     for (const request of requests) {
       // Reported as the first request of a flow, which the server is expected to refuse.
       const step = { name: "request without a token", request: { ...request, url }, expects: [401, 403] };
-      const response = await observeStep(context, step, () =>
+      const response = await context.log.request(step, () =>
         http.send({ ...request, url, headersTimeoutMs: limits.requestMs, signal }),
       );
       response.discard();

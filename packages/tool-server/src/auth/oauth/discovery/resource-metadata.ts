@@ -1,8 +1,8 @@
 import { type JsonObject, stringList } from "../../../json-object.js";
 import { parseUrl } from "../../../url.js";
-import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
-import { type DiscoveryBudget, reasonOf } from "./discovery-budget.js";
+import type { DiscoveryBudget } from "./discovery-budget.js";
 import { parseScopes } from "./scopes.js";
 
 /** The metadata of a tool server as a protected resource (RFC 9728). */
@@ -87,8 +87,6 @@ export async function searchResourceMetadata(
         foreign ??= `${urlText(context, url)}: ${peerText(context, metadata)}`;
     }
     if (fetched.kind === "failed") isCertain = false;
-    const reason = fetched.kind === "found" ? "it describes another resource" : reasonOf(fetched);
-    reportEvent(context, "discovery-skipped", `No resource metadata at ${urlText(context, url)}: ${reason}.`);
   }
   if (foreign !== undefined) {
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {

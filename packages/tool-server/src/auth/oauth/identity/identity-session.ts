@@ -4,7 +4,7 @@ import { commandLine } from "../../../command-line.js";
 import { messageOf, ToolServerError } from "../../../errors.js";
 import { type JsonObject, stringOf } from "../../../json-object.js";
 import type { VaultKey } from "../../vault/vault.js";
-import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
 import { endpointDefect, parseEndpoint } from "../requests/endpoint-rules.js";
 import { isTransientStatus, sendOAuthRequest } from "../requests/oauth-request.js";
@@ -21,7 +21,7 @@ import { removeTokensOf, tokenLockWaitMs } from "../tokens/token-store.js";
 export interface IdentitySessionOptions
   extends Pick<
     OAuthSessionOptions,
-    "vault" | "http" | "secrets" | "clock" | "limits" | "allowInsecureLoopback" | "onEvent" | "profile"
+    "vault" | "http" | "secrets" | "clock" | "limits" | "allowInsecureLoopback" | "log" | "profile"
   > {
   /** Its issuer, exactly as published. */
   readonly issuer: string;
@@ -193,7 +193,6 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
         await vault.withLock(key, () => write(record), wait);
         // Servers must not act for the user who was signed in before.
         await removeTokensOf(vault, profile, grant, record.subject);
-        reportEvent(context, "sign-in-done", "Signed in to the identity provider.");
         await receiver.finish({ returnTo: person.returnTo });
         return statusOf(record);
       } catch (failure) {

@@ -5,6 +5,7 @@ import { systemClock } from "../../../clock.js";
 import { createHttpClient } from "../../../http/create-http-client.js";
 import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { defaultOAuthLimits, type OAuthContext } from "../oauth-context.js";
+import { createOAuthLog } from "../oauth-log.js";
 import { testTransport } from "../oauth-world.test.helper.js";
 import { createAddressGuard } from "./address-guard.js";
 import { sendOAuthRequest } from "./oauth-request.js";
@@ -53,7 +54,7 @@ function contextOf(serverUrl: string, trusted: readonly string[] = []): OAuthCon
     clock: systemClock,
     limits: defaultOAuthLimits,
     allowInsecureLoopback: true,
-    onEvent: () => undefined,
+    log: createOAuthLog({ secrets, clock: systemClock }),
   };
 }
 

@@ -4,7 +4,6 @@ import type { HttpRequest, HttpResponse, ResponseHeaders } from "../../../http/h
 import { type JsonObject, parseJsonObject } from "../../../json-object.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
-import { observeStep } from "../oauth-step.js";
 import { addressRangeOf, rangeNames } from "./address-guard.js";
 import { endpointDefect } from "./endpoint-rules.js";
 
@@ -38,7 +37,7 @@ export async function sendOAuthRequest(
   signal?: AbortSignal,
 ): Promise<OAuthResponse> {
   const step = { name: stepName(request), request };
-  return observeStep(context, step, () => sendWithinLimits(context, request, signal));
+  return context.log.request(step, () => sendWithinLimits(context, request, signal));
 }
 
 /** The name of the step of a request: what is requested, without its article. */

@@ -1,7 +1,7 @@
 import type { ToolServerError } from "../../../errors.js";
 import { stringList, stringOf } from "../../../json-object.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
-import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
 
 /** The authorization server of the last sign-in. */
@@ -66,7 +66,7 @@ export function createIssuerStore(
  */
 export function issuerChanged(context: OAuthContext, from: string, to: string, isMachine = false): ToolServerError {
   const change = `its authorization server changed from ${peerText(context, from)} to ${peerText(context, to)}`;
-  reportEvent(context, "issuer-changed", `The server reports that ${change}.`, "warning");
+  context.log.note("issuer-changed", `The server reports that ${change}.`, "warning");
   const problem = `${change}. This may be an attempt to steal your ${isMachine ? "credentials" : "sign-in"}.`;
   const advice = isMachine
     ? `Ask its operator; if the change is intended, set issuer to ${JSON.stringify(peerText(context, to))} in the settings of this server in oauth.json.`

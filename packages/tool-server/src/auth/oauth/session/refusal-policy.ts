@@ -1,6 +1,5 @@
 import { backOffMs } from "../../../back-off.js";
 import { commandLine, isPlainScope } from "../../../command-line.js";
-import { untracked } from "../../../diagnostics.js";
 import { describeReason, ToolServerError } from "../../../errors.js";
 import { giveUp, type RefusalDecision, statusText } from "../../credentials/credential.js";
 import type { ResourceChallenge } from "../discovery/resource-challenge.js";
@@ -38,7 +37,7 @@ export function createRefusalPolicy(
   keyHeaders: readonly string[] = [],
 ): RefusalPolicy {
   const { context } = session;
-  const { clock, track = untracked } = context;
+  const { clock, log } = context;
   const howToSignIn = signIn === undefined ? "pass `oauth.signIn`, such as createTerminalSignIn()" : "call again later";
   const stepUps = new Set<string>();
   let pause: { readonly count: number; readonly until: number; readonly why: string } | undefined;
@@ -121,9 +120,9 @@ export function createRefusalPolicy(
   return async (refused, signal) => {
     const { status, attempt, challenge, token } = refused;
     if (challenge.error === "insufficient_scope" && token !== undefined) {
-      return track("step-up", "refusal", async (setOutcome) => {
+      return log.run("step-up", "refusal", async (setEnding) => {
         const decision = await stepUp(refused, token, signal);
-        if (decision.action === "give-up") setOutcome({ outcome: "failed", code: decision.code ?? "FORBIDDEN" });
+        if (decision.action === "give-up") setEnding({ outcome: "failed", code: decision.code ?? "FORBIDDEN" });
         return decision;
       });
     }

@@ -1,13 +1,12 @@
 import { type Clock, systemClock } from "../../../clock.js";
-import type { TrackOperation } from "../../../diagnostics.js";
 import type { HttpClient } from "../../../http/http-client.js";
 import type { SecretRegistry } from "../../../secrets/redactor.js";
 import { parseUrl } from "../../../url.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
 import type { ConfiguredClient } from "../clients/oauth-client.js";
 import type { RequestSettings } from "../discovery/known-issuers.js";
-import { defaultOAuthLimits, type OAuthContext, type OAuthEvent, type OAuthLimits } from "../oauth-context.js";
-import type { OAuthObserver } from "../oauth-step.js";
+import { defaultOAuthLimits, type OAuthContext, type OAuthLimits } from "../oauth-context.js";
+import { createOAuthLog, type OAuthLog } from "../oauth-log.js";
 import { createAddressGuard } from "../requests/address-guard.js";
 import type { RedirectOptions } from "../sign-in/callback-receiver.js";
 import type { MachineGrant } from "../tokens/machine-grant.js";
@@ -43,12 +42,8 @@ export interface OAuthSessionOptions extends RequestSettings {
   readonly grant?: MachineGrant | undefined;
   /** Whether to bind tokens to a key (DPoP) although the tool server does not require it. Default false. */
   readonly bindsTokens?: boolean | undefined;
-  /** Called for each step. Must not throw. */
-  readonly onEvent?: ((event: OAuthEvent) => void) | undefined;
-  /** Receives each request and its response, redacted. Default: none. */
-  readonly observer?: OAuthObserver | undefined;
-  /** Publishes operations that take time. Default: nothing is published. */
-  readonly track?: TrackOperation | undefined;
+  /** Reports what happens. Default: a new one, whose operations are not published. */
+  readonly log?: OAuthLog | undefined;
 }
 
 /** The context of the OAuth steps. Throws a TypeError if the url is invalid. */
@@ -68,9 +63,7 @@ export function contextOf(options: Omit<OAuthSessionOptions, "profile" | "vault"
     clock,
     limits: { ...defaultOAuthLimits, ...limits },
     allowInsecureLoopback,
-    onEvent: options.onEvent ?? (() => undefined),
-    observer: options.observer,
-    track: options.track,
+    log: options.log ?? createOAuthLog({ secrets, clock }),
   };
 }
 

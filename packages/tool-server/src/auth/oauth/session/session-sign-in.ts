@@ -1,4 +1,3 @@
-import { type SetOutcome, untracked } from "../../../diagnostics.js";
 import { ToolServerError } from "../../../errors.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
@@ -6,8 +5,9 @@ import { type Discovery, discover } from "../discovery/discover.js";
 import { requestRules } from "../discovery/known-issuers.js";
 import { parseResourceChallenge, probeChallenge, type ResourceChallenge } from "../discovery/resource-challenge.js";
 import { scopesBeyond, selectScopes, unionOf } from "../discovery/scopes.js";
-import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
+import type { SetEnding } from "../oauth-log.js";
 import { createConfirmOrigin, type SignIn, type SignInReason } from "../sign-in/sign-in.js";
 import { runSignInFlow } from "../sign-in/sign-in-flow.js";
 import { createProofKey } from "../tokens/proof-key.js";
@@ -26,6 +26,8 @@ export interface SignInOptions {
   readonly reason?: SignInReason | undefined;
   /** Default: with a browser, unless the authorization server supports only devices. */
   readonly way?: "browser" | "device" | undefined;
+  /** Whether it stops before it registers a client or asks a user, with SIGN_IN_NEEDED. What would follow is reported as planned. Default false. */
+  readonly isDryRun?: boolean | undefined;
   /** The refused token. */
   readonly refused?: HeldToken | undefined;
 }
@@ -53,18 +55,11 @@ export async function runSignIn(
   signal: AbortSignal,
 ): Promise<HeldToken> {
   const { context, options } = parts;
-  const { track = untracked } = context;
   const key = vaultKeyOf(options, "", "sign-in");
-  try {
-    return await track("sign-in", signInOptions.reason ?? "asked", (setOutcome) => {
-      const task = (): Promise<HeldToken> => signInLocked(parts, signIn, signInOptions, signal, setOutcome);
-      return withSignInLock(context, options.vault, key, task, signal);
-    });
-  } catch (error) {
-    const why = error instanceof Error ? error.message : "unknown";
-    reportEvent(context, "sign-in-failed", `The sign-in failed: ${why}`, "error");
-    throw error;
-  }
+  return context.log.run("sign-in", signInOptions.reason ?? "asked", (setEnding) => {
+    const task = (): Promise<HeldToken> => signInLocked(parts, signIn, signInOptions, signal, setEnding);
+    return withSignInLock(context, options.vault, key, task, signal);
+  });
 }
 
 async function signInLocked(
@@ -72,14 +67,14 @@ async function signInLocked(
   signIn: SignIn,
   signInOptions: SignInOptions,
   signal: AbortSignal,
-  setOutcome: SetOutcome,
+  setEnding: SetEnding,
 ): Promise<HeldToken> {
   const { context, options, clients, issuers, tokens, tokensOf } = parts;
   const { reason = "asked", refused } = signInOptions;
   if (reason !== "asked") {
     const other = await (await tokens({ isFresh: true }))?.reload();
     if (other !== undefined && isEnough(context, other, refused, signInOptions.challenge)) {
-      setOutcome({ outcome: "adopted" });
+      setEnding({ outcome: "adopted" });
       return other;
     }
   }
@@ -125,7 +120,7 @@ async function signInLocked(
   const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge.requiresProof;
   const shownScopes = scopes.join(" ") || "chosen by the server";
   const text = `Asking the user to sign in with ${server.issuer}, scopes: ${shownScopes}.`;
-  reportEvent(context, "sign-in-started", text);
+  context.log.note("waiting", text);
   const record = await withTimeLimit(context, signal, async (limited) =>
     runSignInFlow(
       {
@@ -145,6 +140,7 @@ async function signInLocked(
         key: isBound ? await createProofKey(context) : undefined,
         redirect: options.redirect ?? {},
         vault: options.vault.describe(),
+        isDryRun: signInOptions.isDryRun ?? false,
         signal: limited,
       },
       way,
@@ -157,7 +153,7 @@ async function signInLocked(
     isPublished: server.isAssumed ? undefined : true,
   });
   const held = await manager.save(record);
-  reportEvent(context, "sign-in-done", doneText(record));
+  setEnding({ outcome: "done", text: doneText(record) });
   return held;
 }
 
@@ -230,7 +226,7 @@ async function withSignInLock<T>(
   } catch (error) {
     if (!ToolServerError.is(error, "VAULT_LOCKED")) throw error;
   }
-  reportEvent(context, "sign-in-waiting", "Another process is signing in to this server; waiting for it.");
+  context.log.note("waiting", "Another process is signing in to this server; waiting for it.");
   return vault.withLock(key, task, { signal, waitMs: context.limits.signInMs });
 }
 

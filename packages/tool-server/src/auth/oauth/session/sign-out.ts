@@ -3,7 +3,7 @@ import type { ClientStore } from "../clients/client-store.js";
 import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { parseResourceChallenge } from "../discovery/resource-challenge.js";
-import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import type { OAuthContext } from "../oauth-context.js";
 import { formRequest, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";
 import { createProof, proofKeyOf } from "../tokens/proof-key.js";
 import { createTokenStore, type TokenRecord, tokenLockWaitMs } from "../tokens/token-store.js";
@@ -74,7 +74,7 @@ export async function signOut(
   }
   const proof = last === undefined ? ({ kind: "nothing" } as const) : await proveRefusal(context, last, signal);
   const text = wiped.length === 0 ? "Not signed in." : `Signed out; ${proofTexts[proof.kind]}.`;
-  reportEvent(context, "signed-out", text, proof.kind === "accepted" ? "warning" : "info");
+  context.log.note("signed-out", text, proof.kind === "accepted" ? "warning" : "info");
   const remaining = isEverywhere ? [] : all.filter((key) => !isOwn(key)).map(remainingOf);
   return { server: context.server, wiped, proof, problems, remaining };
 }

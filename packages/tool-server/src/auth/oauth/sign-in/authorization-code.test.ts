@@ -130,7 +130,7 @@ describe("the authorization response", () => {
       code: "SIGN_IN_FAILED",
       message: expect.stringContaining("within 300 s"),
     });
-    await vi.waitFor(() => expect(world.events.map(({ kind }) => kind)).toContain("callback-refused"), 30_000);
+    await vi.waitFor(() => expect(world.events.map(({ kind }) => kind)).toContain("callback-rejected"), 30_000);
     clock.advance(300_000);
     await failed;
     expect(world.authorization.count("/token")).toBe(0);

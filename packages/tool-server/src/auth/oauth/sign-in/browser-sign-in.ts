@@ -37,7 +37,7 @@ export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcom
   );
   const { returnTo } = flow.signIn;
   try {
-    if (context.observer?.stopsBeforeSignIn) await stopHere(flow, known, receiver.redirectUri);
+    if (flow.isDryRun) await stopHere(flow, known, receiver.redirectUri);
     const chosen = await clientFor(flow, known, receiver.redirectUri);
     reportClient(context, chosen);
     const { client } = chosen;

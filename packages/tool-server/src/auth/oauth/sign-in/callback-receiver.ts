@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { messageOf } from "../../../errors.js";
 import { parseUrl } from "../../../url.js";
-import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
 import { isStateOf } from "./authorization-code.js";
 
@@ -88,7 +88,7 @@ export async function openCallbackReceiver(
     if (pathname !== callbackPath) return [404, callbackPage("Not found", "This address is only for sign-ins.")];
     if (expected === undefined || !isStateOf(expected, searchParams)) {
       const event = "Rejected a response that does not belong to the sign-in (its state differs).";
-      reportEvent(context, "callback-refused", event, "warning");
+      context.log.note("callback-rejected", event, "warning");
       const isResponse = ["state", "code", "error"].some((name) => searchParams.has(name));
       // After the response, the browser may repeat it: the user then waits for nothing.
       if (isResponse && expected !== undefined && !hasNotified) {

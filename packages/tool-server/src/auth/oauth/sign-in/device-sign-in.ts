@@ -46,7 +46,7 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
     });
   }
   const form = new URLSearchParams({ ...resourceField(flow.rules.resource), ...scopeField(scopes) });
-  if (context.observer?.stopsBeforeSignIn) await stopHere(flow, form);
+  if (flow.isDryRun) await stopHere(flow, form);
   const client = await clientFor(flow);
   const headers = await authenticateClient(context, server, client, form);
   const response = await sendOAuthRequest(

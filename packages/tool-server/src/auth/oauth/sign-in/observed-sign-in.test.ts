@@ -1,8 +1,9 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { startBareIssuer } from "../bare-issuer.test.helper.js";
 import { parseResourceChallenge } from "../discovery/resource-challenge.js";
 import type { OAuthStep } from "../oauth-step.js";
 import { createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
+import type { OAuthSession } from "../session/oauth-session.js";
 
 /** A tool server whose authorization server has only a device flow, and issues a token at the second request for it. */
 async function createDeviceWorld(): Promise<{ readonly world: OAuthWorld; readonly asked: readonly string[] }> {
@@ -27,11 +28,18 @@ async function createDeviceWorld(): Promise<{ readonly world: OAuthWorld; readon
   return { world, asked };
 }
 
+/** The steps of a session, from now on. */
+function stepsOf({ context }: OAuthSession): OAuthStep[] {
+  const steps: OAuthStep[] = [];
+  onTestFinished(context.log.subscribe((event) => event.kind === "request" && steps.push(event.step), true));
+  return steps;
+}
+
 test("[TS-D-WHY-9] a sign-in by device is observed without its codes and its token", async () => {
   const { world } = await createDeviceWorld();
-  const steps: OAuthStep[] = [];
-  const observer = { onStep: (step: OAuthStep) => void steps.push(step) };
-  await world.session({ observer, client: { clientId: "us" } }).signIn(world.person);
+  const session = world.session({ client: { clientId: "us" } });
+  const steps = stepsOf(session);
+  await session.signIn(world.person);
   expect(steps.slice(-4).map(({ name, outcome, status }) => [name, outcome, status])).toEqual([
     ["client", "ok", undefined],
     ["device code", "ok", 200],
@@ -45,20 +53,19 @@ test("[TS-D-WHY-9] a sign-in by device is observed without its codes and its tok
 
 test("[TS-D-WHY-10] a sign-in by device stops before it requests a code, and reports the request", async () => {
   const { world, asked } = await createDeviceWorld();
-  const steps: OAuthStep[] = [];
-  const observer = { onStep: (step: OAuthStep) => void steps.push(step), stopsBeforeSignIn: true };
-  const session = world.session({ observer, client: { clientId: "us" } });
-  await expect(session.signIn(world.person)).rejects.toMatchObject({ code: "SIGN_IN_NEEDED" });
+  const session = world.session({ client: { clientId: "us" } });
+  const steps = stepsOf(session);
+  await expect(session.signIn(world.person, { isDryRun: true })).rejects.toMatchObject({ code: "SIGN_IN_NEEDED" });
   expect(steps.at(-1)).toMatchObject({ name: "device code", isPlanned: true, sent: { client_id: "us" } });
   expect(asked.filter((path) => !path.startsWith("/.well-known/"))).toEqual([]);
 });
 
 test("[TS-D-WHY-8] a client-id metadata document is reported as the client that was chosen", async () => {
   const world = await createOAuthWorld(["takes-metadata-documents"]);
-  const steps: OAuthStep[] = [];
-  const observer = { onStep: (step: OAuthStep) => void steps.push(step), stopsBeforeSignIn: true };
   const clientMetadataUrl = "https://wirescope.example/client.json";
-  const signingIn = world.session({ observer, clientMetadataUrl }).signIn(world.person);
+  const session = world.session({ clientMetadataUrl });
+  const steps = stepsOf(session);
+  const signingIn = session.signIn(world.person, { isDryRun: true });
   await expect(signingIn).rejects.toMatchObject({ code: "SIGN_IN_NEEDED" });
   expect(steps.slice(-2)).toMatchObject([
     {
@@ -72,9 +79,9 @@ test("[TS-D-WHY-8] a client-id metadata document is reported as the client that 
 test("[TS-D-WHY-8] a request that gets no response is a failed step with the reason", async () => {
   const world = await createOAuthWorld();
   world.tool.authorizationServers = ["http://127.0.0.1:1"];
-  const steps: OAuthStep[] = [];
-  const observer = { onStep: (step: OAuthStep) => void steps.push(step) };
-  await expect(world.session({ observer }).signIn(world.person)).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
+  const session = world.session();
+  const steps = stepsOf(session);
+  await expect(session.signIn(world.person)).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
   expect(steps.at(-1)).toMatchObject({
     name: "authorization server metadata",
     outcome: "failed",
@@ -92,10 +99,9 @@ test("a response that is nested more deeply than the stack allows is observed in
     return [200, `{"access_token":"the-token","token_type":"Bearer","extra":${nested}}`];
   });
   world.tool.authorizationServers = [issuer];
-  const steps: OAuthStep[] = [];
-  const observer = { onStep: (step: OAuthStep) => void steps.push(step) };
   const client = { clientId: "robot", clientSecret: "the-client-secret" };
-  const session = world.session({ observer, client, grant: { kind: "client-credentials" } });
+  const session = world.session({ client, grant: { kind: "client-credentials" } });
+  const steps = stepsOf(session);
   const tokens = await session.tokens({ challenge: parseResourceChallenge("Bearer") });
   expect((await tokens?.replace(undefined))?.record.accessToken).toBe("the-token");
   expect(steps.at(-1)).toMatchObject({ name: "token", outcome: "ok", received: { extra: '[[[["…"]]]]' } });

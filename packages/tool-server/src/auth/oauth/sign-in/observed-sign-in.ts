@@ -10,17 +10,13 @@ import { type OAuthRequest, stepName } from "../requests/oauth-request.js";
 
 /** Reports which client a sign-in uses, and why. */
 export function reportClient(
-  { observer, secrets }: OAuthContext,
+  { log, secrets }: OAuthContext,
   { client, isNew }: Pick<KnownClient, "client" | "isNew">,
 ): void {
-  if (observer === undefined) return;
   const { clientId, authentication } = client;
-  const received = stepFields(secrets, {
-    chosen: isNew ? "registered just now" : origins[client.kind],
-    client_id: clientId,
-    token_endpoint_auth_method: authentication,
-  });
-  observer.onStep({ name: "client", outcome: "ok", received });
+  const chosen = isNew ? "registered just now" : origins[client.kind];
+  const fields = { chosen, client_id: clientId, token_endpoint_auth_method: authentication };
+  log.step(() => ({ name: "client", outcome: "ok", received: stepFields(secrets, fields) }));
 }
 
 const origins: Readonly<Record<OAuthClient["kind"], string>> = {
@@ -30,8 +26,8 @@ const origins: Readonly<Record<OAuthClient["kind"], string>> = {
 };
 
 /** Reports the request that a browser sends for the user. */
-export function reportAuthorizationRequest({ observer, secrets }: OAuthContext, url: URL): void {
-  observer?.onStep({ ...authorizationStep(secrets, url), outcome: "ok", isPlanned: undefined });
+export function reportAuthorizationRequest({ log, secrets }: OAuthContext, url: URL): void {
+  log.step(() => ({ ...authorizationStep(secrets, url), outcome: "ok", isPlanned: undefined }));
 }
 
 function authorizationStep(secrets: OAuthContext["secrets"], url: URL): OAuthStep {
@@ -40,18 +36,18 @@ function authorizationStep(secrets: OAuthContext["secrets"], url: URL): OAuthSte
 
 /** Reports the redirect of the browser, before it is checked. */
 export function reportRedirect(
-  { observer, secrets }: OAuthContext,
+  { log, secrets }: OAuthContext,
   redirectUri: string,
   parameters: URLSearchParams,
   durationMs: number,
 ): void {
-  observer?.onStep({
+  log.step(() => ({
     name: "redirect",
     outcome: parameters.has("error") ? "failed" : "ok",
     url: redirectUri,
     received: stepFields(secrets, Object.fromEntries(parameters)),
     durationMs: Math.round(durationMs),
-  });
+  }));
 }
 
 /** What a sign-in would send next. */
@@ -69,14 +65,16 @@ export const unregisteredId = "(assigned at the registration)";
 
 /** Reports what a sign-in would send, and returns the error that ends it. */
 export function stopBeforeSignIn(context: OAuthContext, planned: PlannedSignIn): ToolServerError {
-  const { observer, secrets, server: name } = context;
+  const { log, secrets, server: name } = context;
   const { server, known, redirectUri, next } = planned;
   if (known !== undefined) reportClient(context, known);
   else {
-    const request = registrationRequest(server, redirectUri);
-    observer?.onStep(requestStep(secrets, { name: stepName(request), request }));
+    log.step(() => {
+      const request = registrationRequest(server, redirectUri);
+      return requestStep(secrets, { name: stepName(request), request });
+    });
   }
-  observer?.onStep(
+  log.step(() =>
     next instanceof URL
       ? authorizationStep(secrets, next)
       : requestStep(secrets, { name: stepName(next), request: next }),

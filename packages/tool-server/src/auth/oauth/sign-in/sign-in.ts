@@ -110,6 +110,7 @@ export interface SignInContext {
   readonly key: ProofKey | undefined;
   readonly redirect: RedirectOptions;
   readonly vault: VaultDescription;
+  readonly isDryRun: boolean;
   /** Aborts when the time limit of the sign-in is reached, or the caller gave up. */
   readonly signal: AbortSignal;
 }

@@ -69,7 +69,7 @@ test("ends a renewal with all its attempts before others stop waiting for the lo
   await arrived(1);
   clock.advance(19_000);
   requests[0]?.writeHead(503).end();
-  await expect.poll(() => events.map(({ kind }) => kind), waiting).toContain("refresh-failed");
+  await expect.poll(() => events.map(({ kind }) => kind), waiting).toContain("renewal-retry");
   clock.advance(500);
   await arrived(2);
   clock.advance(30_000);

@@ -4,7 +4,7 @@ import type { ToolServerError } from "../../../errors.js";
 import type { ClientStore } from "../clients/client-store.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { type RequestSettings, requestRules } from "../discovery/known-issuers.js";
-import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import type { OAuthContext } from "../oauth-context.js";
 import { isTransientFailure, oauthFailure } from "../oauth-errors.js";
 import { proofKeyOf } from "./proof-key.js";
 import { requestTokens, resourceField } from "./token-request.js";
@@ -21,7 +21,7 @@ export type Renewal =
 /** Renews tokens with their refresh token. Rejects for transient reasons, and with the reason of the signal. */
 export type Renew = (record: TokenRecord, signal: AbortSignal) => Promise<Renewal>;
 
-export interface RenewalOptions extends Pick<OAuthContext, "secrets" | "clock" | "onEvent"> {
+export interface RenewalOptions extends Pick<OAuthContext, "clock" | "log"> {
   readonly renew: Renew;
 }
 
@@ -58,41 +58,28 @@ export async function renewWithRetries(
   record: TokenRecord,
   signal: AbortSignal,
 ): Promise<Renewal> {
-  const { clock, renew } = options;
+  const { clock, log, renew } = options;
   const startedAt = clock.now();
-  reportEvent(options, "refresh-started", "Renewing the token.");
   for (let attempt = 1; ; attempt += 1) {
     let failure: ToolServerError;
     const pauseMs = backOffMs(attempt, firstPauseMs, maxPauseMs);
     const isLast = (): boolean => attempt === maxAttempts || clock.now() - startedAt + pauseMs > lastStartMs;
     try {
       const renewal = await renew(record, signal);
-      if (renewal.kind === "tokens") {
-        const until =
-          renewal.record.expiresAt === undefined ? "" : ` It expires at ${timeText(renewal.record.expiresAt)}.`;
-        reportEvent(options, "refreshed", `Renewed the token.${until}`);
-        return renewal;
-      }
+      if (renewal.kind === "tokens") return renewal;
       failure = renewal.failure;
       if (renewal.kind === "dead" || isLast()) {
-        reportEvent(options, "tokens-dropped", `Cannot renew the token: ${failure.message}`, "warning");
+        log.note("tokens-dropped", `Cannot renew the token: ${failure.message}`, "warning");
         return renewal;
       }
     } catch (error) {
       if (!isTransientFailure(error)) throw error;
       failure = error;
-      if (isLast()) {
-        reportEvent(options, "refresh-failed", failure.message, "warning");
-        throw failure;
-      }
+      if (isLast()) throw failure;
     }
-    reportEvent(options, "refresh-failed", `${failure.message} Retrying in ${pauseMs / 1000} s.`, "warning");
+    log.note("renewal-retry", `${failure.message} Retrying in ${pauseMs / 1000} s.`, "warning");
     await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
   }
-}
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 /** Renews the tokens of an issuer with their refresh token, only at the endpoint of this issuer. */

@@ -4,6 +4,7 @@ import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { createMemoryVault } from "../../vault/memory-vault.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
 import { defaultOAuthLimits } from "../oauth-context.js";
+import { createOAuthLog } from "../oauth-log.js";
 import { createTokenManager, type TokenManager } from "./token-manager.js";
 import { type TokenRecord, tokenRecordToJson } from "./token-store.js";
 
@@ -63,7 +64,7 @@ async function createSlowVault(): Promise<SlowVault> {
     secrets: createSecretRegistry(),
     clock: createFakeClock(),
     limits: defaultOAuthLimits,
-    onEvent: () => undefined,
+    log: createOAuthLog({ secrets: createSecretRegistry(), clock: createFakeClock() }),
     vault,
     key,
     async renew(old) {

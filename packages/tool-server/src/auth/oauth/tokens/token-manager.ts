@@ -1,11 +1,11 @@
 import { backOffMs } from "../../../back-off.js";
 import { untilAborted } from "../../../clock.js";
-import { type SetOutcome, untracked } from "../../../diagnostics.js";
 import { describeReason, ToolServerError } from "../../../errors.js";
 import { createSingleFlight } from "../../../single-flight.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
-import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import type { OAuthContext } from "../oauth-context.js";
 import { isTransientFailure, oauthFailure } from "../oauth-errors.js";
+import type { SetEnding } from "../oauth-log.js";
 import { type Renew, renewWithRetries, withRenewalLimit } from "./renewal.js";
 import {
   createTokenStore,
@@ -50,8 +50,7 @@ export interface TokenManager {
   stop(reason: Error): Promise<void>;
 }
 
-export interface TokenManagerOptions
-  extends Pick<OAuthContext, "server" | "secrets" | "clock" | "limits" | "onEvent" | "track"> {
+export interface TokenManagerOptions extends Pick<OAuthContext, "server" | "secrets" | "clock" | "limits" | "log"> {
   readonly vault: Vault;
   /** The entry of the tokens in the vault. */
   readonly key: VaultKey;
@@ -73,7 +72,7 @@ const maxTokenPauseMs = 300_000;
  * started is never interrupted. A dead token is deleted only if it is still the one that was found dead.
  */
 export function createTokenManager(options: TokenManagerOptions): TokenManager {
-  const { vault, key, clock, acquire, accepts = () => true, track = untracked } = options;
+  const { vault, key, clock, acquire, accepts = () => true, log } = options;
   const store = createTokenStore(options, vault, key);
   const read = async (): Promise<HeldToken | undefined> => {
     const found = await store.read();
@@ -127,29 +126,27 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
   };
 
   /** Under the lock: the token that the vault has by now, or a renewed one. */
-  const renewLocked = async (stale: string | undefined, setOutcome: SetOutcome): Promise<HeldToken | undefined> => {
+  const renewLocked = async (stale: string | undefined, setEnding: SetEnding): Promise<HeldToken | undefined> => {
     const found = await read();
     if (unsaved !== undefined) {
       if (found?.revision === unsaved.replaces) return write(unsaved.record, unsaved.replaces);
       unsaved = undefined;
     }
     if (found !== undefined && found.revision !== stale && !isDue(found.record, clock.now())) {
-      reportEvent(options, "token-adopted", "Another process already renewed the token.");
       failure = undefined;
-      setOutcome({ outcome: "adopted" });
+      setEnding({ outcome: "adopted", text: "Another process already renewed the token." });
       return adopt(found);
     }
     adopt(found);
     // Not with a refresh token: it would give access even after the identity was withdrawn.
     if (acquire !== undefined) {
-      reportEvent(options, "refresh-started", "Requesting a new token.");
       const record = await withRenewalLimit(options, (signal) => untilAborted(acquire(), signal));
-      reportEvent(options, "refreshed", "Obtained a new token.");
+      setEnding({ outcome: "done", text: "Obtained a new token." });
       return write(record, found?.revision);
     }
     if (found?.record.refreshToken === undefined) {
       const isOther = found !== undefined && found.revision !== stale;
-      setOutcome(isOther ? { outcome: "adopted" } : { outcome: "failed", code: "SIGN_IN_NEEDED" });
+      setEnding(isOther ? { outcome: "adopted" } : { outcome: "failed", code: "SIGN_IN_NEEDED" });
       return isOther ? found : undefined;
     }
     // The old refresh token may be invalid once the new one was issued, so make sure first that there is space for it.
@@ -157,15 +154,20 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
       const renewed = await withRenewalLimit(options, (signal) => renewWithRetries(options, found.record, signal));
       return renewed.kind === "tokens" ? write(renewed.record, found.revision, put) : renewed;
     });
-    if (!("kind" in renewal)) return renewal;
-    setOutcome({ outcome: "failed", code: renewal.failure.code });
+    if (!("kind" in renewal)) {
+      const { expiresAt } = renewal.record;
+      const until = expiresAt === undefined ? "" : ` It expires at ${new Date(expiresAt).toISOString()}.`;
+      setEnding({ outcome: "done", text: `Renewed the token.${until}` });
+      return renewal;
+    }
+    setEnding({ outcome: "failed", code: renewal.failure.code });
     refusal = { revision: found.revision, error: renewal.failure };
     if (renewal.kind === "dead" && (await store.remove(found))) return adopt(undefined);
     if (renewal.kind === "dead") {
       // Newer tokens were written in the meantime, for example by a sign-in.
       const newer = adopt(await read());
       if (newer === undefined || newer.revision === found.revision) return undefined;
-      setOutcome({ outcome: "adopted" });
+      setEnding({ outcome: "adopted" });
       return newer;
     }
     pauseToken(found);
@@ -176,8 +178,8 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     const stale = held?.revision;
     const cause = held === undefined ? "first" : isDue(held.record, clock.now()) ? "renewal" : "refusal";
     try {
-      return await track("refresh", cause, (setOutcome) =>
-        vault.withLock(key, () => renewLocked(stale, setOutcome), { signal, waitMs: tokenLockWaitMs }),
+      return await log.run("refresh", cause, (setEnding) =>
+        vault.withLock(key, () => renewLocked(stale, setEnding), { signal, waitMs: tokenLockWaitMs }),
       );
     } catch (error) {
       if (isTransient(error)) {
