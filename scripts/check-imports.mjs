@@ -39,8 +39,7 @@ const oauthOrder = [
   "auth/oauth/clients",
   "auth/oauth/tokens",
   "auth/oauth/sign-in",
-  "auth/oauth/session",
-  "auth/oauth/identity",
+  "auth/oauth/login",
 ];
 
 /** The parts of the gateway, without its observers: nothing but `gateway-observers.ts` imports those, so that they can be deleted. */

@@ -139,8 +139,8 @@ const violations: Record<string, { path: string; text: string; says: string }> =
   },
   "a folder within a folder that imports one above it": {
     path: "packages/tool-server/src/auth/vault/a.ts",
-    text: 'import { createOAuthSession } from "../oauth/session/oauth-session.js";\n',
-    says: "packages/tool-server/src/auth/vault/a.ts:1: Within tool-server, auth/vault/ must not import auth/oauth/session/",
+    text: 'import { createOAuthLogin } from "../oauth/login/oauth-login.js";\n',
+    says: "packages/tool-server/src/auth/vault/a.ts:1: Within tool-server, auth/vault/ must not import auth/oauth/login/",
   },
   "a folder without directions": {
     path: "packages/gateway/src/novel/a.ts",

@@ -50,7 +50,7 @@ async function signInAndCall(
       allowInsecureLoopback: true,
       overrides: () => overrides,
       signIn: {
-        async begin({ way }) {
+        async show({ way }) {
           clientIds.push(new URL(way.url).searchParams.get("client_id"));
           await fetch(way.url);
           return undefined;

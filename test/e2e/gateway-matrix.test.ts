@@ -144,7 +144,7 @@ async function startMatrix(): Promise<{ gateway: Gateway; guards: Readonly<Recor
   for (const name of ["http-oauth", "sse-oauth"]) {
     const session = await gateway.oauth(name);
     await session?.signIn({
-      async begin({ way }) {
+      async show({ way }) {
         await createBrowser().open(way.url);
         return undefined;
       },

@@ -190,7 +190,7 @@ test.each([
         vault,
         allowInsecureLoopback: true,
         signIn: {
-          async begin({ way, reason }) {
+          async show({ way, reason }) {
             reasons.push(reason);
             await createBrowser().open(way.url);
             return undefined;

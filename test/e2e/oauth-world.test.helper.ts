@@ -1,13 +1,13 @@
 import { type HostileToolServer, startHostileToolServer } from "@wirescope/quirks";
 import { type Clock, createSecretRegistry, ToolServerError, type TransportInfo } from "@wirescope/tool-server";
 import {
+  type Ask,
   type Credential,
   createMemoryVault,
-  createOAuthSession,
-  type OAuthSession,
-  type OAuthSessionOptions,
-  type SignIn,
-  type SignInRequest,
+  createOAuthLogin,
+  type OAuthLogin,
+  type OAuthLoginOptions,
+  type SignInPrompt,
 } from "@wirescope/tool-server/auth";
 import {
   createHttpClient,
@@ -29,10 +29,10 @@ export interface RealWorld {
   readonly authorization: RealAuthorizationServer;
   readonly tool: HostileToolServer;
   /** A user with a browser. */
-  readonly person: SignIn;
-  readonly asked: SignInRequest[];
+  readonly person: Ask;
+  readonly asked: SignInPrompt[];
   readonly pages: Page[];
-  session(options?: Partial<OAuthSessionOptions>): OAuthSession;
+  session(options?: Partial<OAuthLoginOptions>): OAuthLogin;
   /** Sends one request with a credential, over the real transport. Default: to the tool server. */
   call(credential: Credential, url?: string): Promise<Call>;
 }
@@ -67,8 +67,8 @@ export async function createRealWorld(options: RealServerOptions = {}): Promise<
   };
   const http = createHttpClient({ server: "notes", secrets, transport: () => info });
   const vault = createMemoryVault();
-  const sessions: OAuthSession[] = [];
-  const asked: SignInRequest[] = [];
+  const sessions: OAuthLogin[] = [];
+  const asked: SignInPrompt[] = [];
   const pages: Page[] = [];
   onTestFinished(async () => {
     await Promise.all(sessions.map((session) => session.close()));
@@ -81,7 +81,7 @@ export async function createRealWorld(options: RealServerOptions = {}): Promise<
     asked,
     pages,
     person: {
-      async begin(request) {
+      async show(request) {
         asked.push(request);
         pages.push(await createBrowser().open(request.way.url));
         return undefined;
@@ -97,7 +97,7 @@ export async function createRealWorld(options: RealServerOptions = {}): Promise<
         secrets,
         allowInsecureLoopback: true,
       };
-      const session = createOAuthSession({ ...base, ...given });
+      const session = createOAuthLogin({ ...base, ...given });
       sessions.push(session);
       return session;
     },

@@ -4,7 +4,7 @@ import { connect as connectHttp2, createServer as createHttp2Server, type Http2S
 import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import type { Connection, ForwardedRequest, ServerDescription } from "@wirescope/tool-server";
-import type { SignInRequest } from "@wirescope/tool-server/auth";
+import type { SignInPrompt } from "@wirescope/tool-server/auth";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type CallObserver, joinObservers } from "./call-observer.js";
 import { createAccounts } from "./callers/accounts.js";
@@ -133,10 +133,10 @@ test("fails a call that waits for a sign-in if the browser cannot be opened beca
   };
   const shared = beginSharedSignIn({
     server: "notes",
-    run: (signal, onShown) =>
+    run: (ask, signal) =>
       new Promise((_, reject) => {
         signal.addEventListener("abort", () => reject(signal.reason));
-        setImmediate(() => onShown(request as unknown as SignInRequest));
+        setImmediate(() => ask.show(request as unknown as SignInPrompt, signal));
       }),
     openBrowser: () => Promise.reject(new Error("no browser")),
     mayShow: () => true,

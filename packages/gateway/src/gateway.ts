@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable, Writable } from "node:stream";
 import type { Registry } from "@wirescope/channelz/registry";
-import type { OAuthSession, SignInRequest } from "@wirescope/tool-server/auth";
+import type { Ask, OAuthLogin, SignInOptions } from "@wirescope/tool-server/auth";
 import type { StdioClient } from "./endpoint/serve-stdio.js";
 import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 import type { ServerStatus } from "./servers/server.js";
@@ -12,15 +12,6 @@ import type { Filters } from "./servers/servers.js";
 export interface GatewayCloseOptions {
   /** Milliseconds for calls in flight to end; then they are cancelled. Default 5000. */
   readonly graceMs?: number | undefined;
-}
-
-/** How a user signs in to a server. */
-export interface GatewaySignInOptions {
-  /** The origin that the user confirmed, if it is not that of the authorization server. Default: none. */
-  readonly confirmedOrigin?: string | undefined;
-  /** The page on which the user started it, for a link on the last page of the sign-in. Default: none. */
-  readonly returnTo?: string | undefined;
-  onShown(request: SignInRequest): void;
 }
 
 /** A running gateway. */
@@ -46,12 +37,11 @@ export interface Gateway extends AsyncDisposable {
   /** Connects a server at once if it is not connected, else loads its lists again. Rejects with SERVER_UNKNOWN. */
   reconnect(server: string): Promise<void>;
   /** Signs in to and out of a server by OAuth; undefined if its entry has its own credential. Rejects with SERVER_UNKNOWN. */
-  oauth(server: string): Promise<OAuthSession | undefined>;
+  oauth(server: string): Promise<OAuthLogin | undefined>;
   /**
-   * Signs a user in to a server, or joins a sign-in in progress. `onShown` is called with what the user has to do. Resolves after the
-   * sign-in and an attempt to connect. Rejects with SERVER_UNKNOWN, or as `OAuthSession.signIn` does.
+   * Signs a user in to a server, or joins a sign-in in progress. Resolves after the sign-in and an attempt to connect. Rejects with SERVER_UNKNOWN, or as `OAuthLogin.signIn` does.
    */
-  signIn(server: string, options: GatewaySignInOptions): Promise<void>;
+  signIn(server: string, ask: Ask, options?: SignInOptions): Promise<void>;
   /**
    * Handles a request of your own HTTP/1.1 server, such as `app.all("/mcp", gateway.handler)` of express, as Streamable HTTP. You choose
    * the path; mount it before a parser of bodies. Host, Origin and token are checked as on the listener: `access` has the settings.

@@ -4,7 +4,7 @@ export type { GatewaySignIn } from "./dispatch/call-sign-ins.js";
 export type { HttpHandler } from "./endpoint/http-request.js";
 export type { StdioClient } from "./endpoint/serve-stdio.js";
 export type { CallerFacts, GatewayEvent, GatewayListener } from "./events.js";
-export type { GatewayCloseOptions, GatewaySignInOptions } from "./gateway.js";
+export type { GatewayCloseOptions } from "./gateway.js";
 export type { GatewayLimits } from "./limits.js";
 export type { GatewayAccessOptions, GatewayListenOptions } from "./listener/listen-options.js";
 export type { ServerStatus } from "./servers/server.js";

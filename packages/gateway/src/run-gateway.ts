@@ -34,7 +34,6 @@ import { isCall } from "./page/is-call.js";
 import { createPage } from "./page/page.js";
 import { keyHeader } from "./page/page-paths.js";
 import { createGatewayServers } from "./servers/servers.js";
-import { createSignIns } from "./servers/sign-ins.js";
 import { createTaskTable } from "./servers/task-table.js";
 import { createTraceFieldReader } from "./trace-fields.js";
 
@@ -57,7 +56,6 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   /** Redacts text about a server, including secrets that the server revealed. */
   const redactAbout = (text: string, server: string | undefined, kind?: "own"): string =>
     ((server === undefined ? undefined : servers.named(server)) ?? secrets).redact(text, kind);
-  const signIns = createSignIns(events);
   const contact = options.contact ?? (() => undefined);
   const observers = await createGatewayObservers({
     registry,
@@ -136,7 +134,6 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     secrets,
     info,
     events,
-    signIns,
     debug: options.debug,
     onReload: options.onReload,
     reloadFailure: options.reloadFailure ?? (() => undefined),
@@ -144,8 +141,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     channelId: observers.channelId,
     adminToken,
   });
-  const callSignIns =
-    options.signIn && createCallSignIns({ ...options.signIn, servers, signIns, secrets, clock, events });
+  const callSignIns = options.signIn && createCallSignIns({ ...options.signIn, servers, secrets, clock, events });
   const dispatch = createDispatch({
     merged,
     observers: observers.calls,
@@ -257,16 +253,11 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     },
     reconnect: async (server) => servers.find(server).reconnect(),
     oauth: async (server) => servers.find(server).oauth(),
-    async signIn(server, { confirmedOrigin, returnTo, onShown }) {
-      const session = await servers.find(server).oauth();
-      if (session === undefined)
+    async signIn(server, ask, signInOptions) {
+      const login = await servers.find(server).oauth();
+      if (login === undefined)
         throw new TypeError(`Server ${JSON.stringify(server)} does not use OAuth, so there is nothing to sign in to.`);
-      await signIns.run(server, session, {
-        confirmedOrigin,
-        returnTo,
-        signal: stopping.signal,
-        onShown: ({ request }) => onShown(request),
-      });
+      await login.obtainToken(ask, signInOptions, stopping.signal);
       await servers.find(server).reconnect();
     },
     handler: createMountedHandler(context, check),

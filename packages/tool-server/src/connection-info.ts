@@ -70,6 +70,8 @@ export interface CredentialDescription {
 export interface OAuthDescription {
   /** Whether a token is available. */
   readonly isSignedIn: boolean;
+  /** Whether a user is being asked to sign in now. Default false. */
+  readonly isSigningIn?: boolean | undefined;
   /** The authorization server, once it is known. */
   readonly issuer: string | undefined;
   /** The signed-in account, as named by the authorization server. */

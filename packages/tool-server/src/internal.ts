@@ -1,4 +1,4 @@
-export { oauthSummary } from "./auth/oauth/session/oauth-credential.js";
+export { oauthSummary } from "./auth/oauth/login/oauth-credential.js";
 export { hasBrowser, openBrowser } from "./auth/oauth/sign-in/open-browser.js";
 export {
   openUserVault,

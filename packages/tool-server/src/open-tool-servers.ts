@@ -1,4 +1,4 @@
-import type { OAuthSession } from "./auth/oauth/session/oauth-session.js";
+import type { OAuthLogin } from "./auth/oauth/login/oauth-login.js";
 import type { Finding } from "./config/finding.js";
 import type { Configuration } from "./config/parse-configuration.js";
 import type { Variables } from "./config/substitute-entry.js";
@@ -47,7 +47,7 @@ export interface OpenToolServers extends AsyncDisposable {
    */
   open(name: string, variables?: Variables): Promise<Connection>;
   /** The OAuth session of a server, to sign in and out; undefined if its entry has a credential. Rejects as `open` does. */
-  oauth(name: string, variables?: Variables): Promise<OAuthSession | undefined>;
+  oauth(name: string, variables?: Variables): Promise<OAuthLogin | undefined>;
   /** The status of all servers, without connecting to any. */
   status(): Promise<readonly ToolServerStatus[]>;
   /** Diagnoses a server, as `wirescope why` does. Rejects with SERVER_UNKNOWN. */

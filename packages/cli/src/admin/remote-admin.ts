@@ -160,9 +160,9 @@ async function signIn(
       // Not asked twice about the same one: that could repeat forever.
       const isNewIssuer = issuerChange !== undefined && issuerChange.to !== confirmed.confirmedIssuer;
       const isNewOrigin = foreignOrigin !== undefined && foreignOrigin.origin !== confirmed.confirmedOrigin;
-      if (isNewIssuer && (await person.confirmIssuer?.({ server, ...issuerChange }, signal))) {
+      if (isNewIssuer && (await person.confirm?.({ kind: "issuer", server, ...issuerChange }, signal))) {
         confirmed = { ...confirmed, confirmedIssuer: issuerChange.to };
-      } else if (isNewOrigin && (await person.confirmOrigin?.({ server, ...foreignOrigin }, signal))) {
+      } else if (isNewOrigin && (await person.confirm?.({ kind: "origin", server, ...foreignOrigin }, signal))) {
         confirmed = { ...confirmed, confirmedOrigin: foreignOrigin.origin };
       } else throw signal.aborted ? signal.reason : failure;
     }
@@ -181,14 +181,15 @@ async function attempt(
   const finished = new AbortController();
   const way = isByDevice ? SignInWay.DEVICE : SignInWay.UNSPECIFIED;
   const show = async (prompt: SignInPrompt): Promise<void> => {
-    const reply = await person.begin(promptFromMessage(server, prompt), finished.signal);
-    if (reply !== undefined) await client.completeSignIn({ signInId: prompt.signInId, address: reply.pasted });
+    const pasted = await person.show(promptFromMessage(server, prompt), finished.signal);
+    if (pasted !== undefined) await client.completeSignIn({ signInId: prompt.signInId, address: pasted });
   };
   try {
     for await (const { event } of client.signIn({ server, way, scopes: [...scopes], ...confirmed }, { signal })) {
       if (event.case === "done" && event.value.server !== undefined) return event.value.server;
       if (event.case === "waiting") io.stderr.write(`${printableText(event.value.message)}\n`);
-      if (event.case === "notice") person.notify?.(event.value.message);
+      if (event.case === "notice")
+        person.onEvent?.({ kind: "callback-rejected", severity: "warning", text: event.value.message });
       // The stream reports the result of the sign-in, whatever happens here.
       if (event.case === "prompt") void show(event.value).catch(() => {});
     }

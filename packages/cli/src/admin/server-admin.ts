@@ -1,6 +1,6 @@
 import type { ServerReport } from "@wirescope/gateway/internal";
 import type { TrustDecision } from "@wirescope/tool-server";
-import type { OAuthDescription, SignIn, SignOutOptions, SignOutReport, Vault } from "@wirescope/tool-server/auth";
+import type { Ask, OAuthDescription, SignOutOptions, SignOutReport, Vault } from "@wirescope/tool-server/auth";
 import type { Explanation } from "@wirescope/tool-server/why";
 import type { Io } from "../io.js";
 
@@ -44,7 +44,7 @@ export interface ServerStatuses {
 }
 
 export interface AdminSignInOptions {
-  readonly person: SignIn;
+  readonly person: Ask;
   readonly isByDevice: boolean;
   readonly scopes: readonly string[];
   /** The origin of a sign-in page that the person accepts beforehand. */

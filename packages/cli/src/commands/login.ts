@@ -69,7 +69,7 @@ export const loginCommand: Command = defineAdminCommand({
       const creation = values["create-vault-key"] ? "always" : "ask";
       await using identity = await openIdentity(values.idp, values["client-id"], values, admin.io, creation);
       const status = await interruptible(interruption, (signal) =>
-        identity.session.signIn(createTerminalSignIn(admin.io), signal),
+        identity.login.signIn(createTerminalSignIn(admin.io), signal),
       );
       if (values.json) screen.print(formatJson(jsonOf(status)));
       else screen.print(printableText(identityText(status)));
@@ -147,7 +147,7 @@ export const logoutCommand: Command = defineAdminCommand({
     if (values.idp !== undefined) {
       const { openIdentity } = await import("../tool-server/identity-provider.js");
       await using identity = await openIdentity(values.idp, undefined, values, admin.io, "never");
-      const isDeleted = await identity.session.signOut();
+      const isDeleted = await identity.login.signOut();
       if (values.json) screen.print(formatJson(jsonOf({ issuer: values.idp, isDeleted })));
       else
         screen.print(

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Connection, createToolServers, type SecretRegistry } from "@wirescope/tool-server";
-import { createMemoryVault, createTerminalSignIn, type OAuthSession, type Vault } from "@wirescope/tool-server/auth";
+import { createMemoryVault, createTerminalSignIn, type OAuthLogin, type Vault } from "@wirescope/tool-server/auth";
 import type { Entry, Variables } from "@wirescope/tool-server/config";
 import { readVariables, sandboxSettings, usesInputs, usesOAuth } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
@@ -27,7 +27,7 @@ export interface ConfiguredServers extends AsyncDisposable {
   /** Opens the connection to a server. Prompts for approval if necessary. */
   open(name: string): Promise<Connection>;
   /** The OAuth session of the server; undefined if its entry has another credential. */
-  oauth(name: string): Promise<OAuthSession | undefined>;
+  oauth(name: string): Promise<OAuthLogin | undefined>;
   /**
    * Lets a server take over a sign-in that was made under another name, if both have the same url and OAuth settings. Resolves with its
    * scopes; undefined if there is none.

@@ -1,5 +1,5 @@
 import { createSecretRegistry, type SecretRegistry } from "@wirescope/tool-server";
-import { createIdentitySession, type IdentitySession } from "@wirescope/tool-server/auth";
+import { createIdentityLogin, type IdentityLogin } from "@wirescope/tool-server/auth";
 import { createHttpClient } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
@@ -9,7 +9,7 @@ import type { ServerValues } from "./server-options.js";
 
 /** The user's sign-in with an identity provider. */
 export interface OpenIdentity extends AsyncDisposable {
-  readonly session: IdentitySession;
+  readonly login: IdentityLogin;
   readonly secrets: SecretRegistry;
 }
 
@@ -39,7 +39,7 @@ export async function openIdentity(
     await vault.dispose();
   };
   try {
-    const session = createIdentitySession({
+    const login = createIdentityLogin({
       issuer,
       clientId,
       profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || "default"),
@@ -48,7 +48,7 @@ export async function openIdentity(
       secrets,
       allowInsecureLoopback: values["allow-insecure-loopback"],
     });
-    return { session, secrets, [Symbol.asyncDispose]: close };
+    return { login, secrets, [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();
     throw error instanceof TypeError ? new UsageError(`--idp: ${error.message}`) : error;

@@ -1,6 +1,6 @@
 import { printableText } from "@wirescope/channelz/internal";
 import { type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
-import type { OAuthStep, OAuthStepFields, SignIn } from "@wirescope/tool-server/auth";
+import type { Ask, OAuthStep, OAuthStepFields } from "@wirescope/tool-server/auth";
 import { createTerminalSignIn } from "@wirescope/tool-server/auth";
 import { whyNoOAuth } from "@wirescope/tool-server/internal";
 import type { Cause } from "@wirescope/tool-server/why";
@@ -70,9 +70,9 @@ export async function runOAuthFlow(values: ServerValues, io: Io, options: OAuthF
 }
 
 /** Never shows a sign-in page, so any origin is accepted. */
-const nobody: SignIn = {
-  begin: () => Promise.reject(new Error("There was no prompt.")),
-  confirmOrigin: async () => true,
+const nobody: Ask = {
+  show: () => Promise.reject(new Error("There was no prompt.")),
+  confirm: async ({ kind }) => kind === "origin",
 };
 
 async function agrees(server: string, io: Io, { mayAsk, signal }: OAuthFlowOptions): Promise<boolean> {

@@ -2,7 +2,7 @@ import { create, type DescFile } from "@bufbuild/protobuf";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import type { ConnectionInfo, SecretRegistry, ToolServerError } from "@wirescope/tool-server";
-import type { OAuthSession } from "@wirescope/tool-server/auth";
+import type { OAuthLogin } from "@wirescope/tool-server/auth";
 import { type Implementation, whyNoOAuth } from "@wirescope/tool-server/internal";
 import type { GatewayEvents } from "../events.js";
 import {
@@ -19,7 +19,6 @@ import {
 import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import type { GatewayServer } from "../servers/server.js";
 import type { GatewayServers } from "../servers/servers.js";
-import type { SignIns } from "../servers/sign-ins.js";
 import { adminErrorOf, createAdministratorCheck, pageOf, redactMessage } from "./admin-request.js";
 import { approve, trustOf } from "./approve.js";
 import { createDiagnoses, explainGatewayServer } from "./explain.js";
@@ -45,8 +44,6 @@ export interface AdminOptions {
   readonly secrets: SecretRegistry;
   readonly info: Implementation;
   readonly events: Pick<GatewayEvents, "subscribe">;
-  /** Shared with calls that need a sign-in, so that both join the same one. */
-  readonly signIns: SignIns;
   readonly channelId: (connection: ConnectionInfo) => number | undefined;
   readonly debug: DebugSwitch | undefined;
   readonly onReload: (() => Promise<void>) | undefined;
@@ -69,10 +66,11 @@ const watchPace: ChangesPace = { collectMs: 25, sweepMs: 2000 };
 const unredactedFields: ReadonlySet<string> = new Set(["url", "completeUrl", "userCode", "redirectUri", "signInId"]);
 
 export function createAdmin(options: AdminOptions): Admin {
-  const { servers, secrets, info, signIns } = options;
+  const { servers, secrets, info } = options;
   // Text of servers in messages is redacted before.
   const redact = (text: string): string => secrets.redact(text, "own");
   const stopping = new AbortController();
+  const pasting = new Map<string, (address: string) => void>();
   const changes = createChanges(options.events, watchPace);
   const diagnoses = createDiagnoses();
 
@@ -94,7 +92,6 @@ export function createAdmin(options: AdminOptions): Admin {
       type: entry.type,
       configuration: configurationOf(name)?.configurationPath,
       channelId: connection && options.channelId(connection),
-      isSigningIn: signIns.isInProgress(name),
     });
     // Only text from the server: a server must not be able to hide its configured name or target.
     message.serverName = server.redact(message.serverName);
@@ -116,9 +113,9 @@ export function createAdmin(options: AdminOptions): Admin {
 
   const assertAdministrator = createAdministratorCheck(options.adminToken, options.isAdministratorPage);
 
-  const sessionOf = async (server: GatewayServer): Promise<OAuthSession> => {
-    const session = await server.oauth();
-    if (session !== undefined) return session;
+  const loginOf = async (server: GatewayServer): Promise<OAuthLogin> => {
+    const login = await server.oauth();
+    if (login !== undefined) return login;
     const type = configurationOf(server.name)?.configuration.entries.find(({ name }) => name === server.name)?.type;
     throw new ConnectError(`Server ${JSON.stringify(server.name)} ${whyNoOAuth(type)}.`, Code.FailedPrecondition);
   };
@@ -131,7 +128,7 @@ export function createAdmin(options: AdminOptions): Admin {
     if (configured === undefined)
       throw new ConnectError(`Server ${JSON.stringify(name)} was just removed. Try again.`, Code.Aborted);
     const { failure, state } = server?.status() ?? {};
-    const signInFailure = state === "READY" ? undefined : signIns.lastFailure(name);
+    const signInFailure = state === "READY" ? undefined : server?.login()?.signInFailure;
     const explainOptions = { server: name, configured, secrets, info, failure, signInFailure };
     const steps = diagnoses.follow(name, (onStep) => explainGatewayServer({ ...explainOptions, onStep }), signal);
     const respond = (event: ExplainResponse["event"]): ExplainResponse =>
@@ -186,10 +183,10 @@ export function createAdmin(options: AdminOptions): Admin {
     request: Parameters<typeof signInStream>[0]["request"],
     context: HandlerContext,
   ): AsyncGenerator<SignInResponse> {
-    const session = await sessionOf(server);
+    const login = await loginOf(server);
     const signal = AbortSignal.any([context.signal, stopping.signal]);
     const returnTo = returnAddress(context.requestHeader.get("origin"), request.returnPath);
-    for await (const response of signInStream({ request, session, signIns, returnTo, signal })) {
+    for await (const response of signInStream({ request, login, pasting, returnTo, signal })) {
       yield redactMessage(response, redact, (field) => unredactedFields.has(field));
     }
     await server.reconnect();
@@ -220,12 +217,16 @@ export function createAdmin(options: AdminOptions): Admin {
       },
       signIn: streaming((request, context) => signIn(servers.find(request.server), request, context)),
       completeSignIn: changing(({ signInId, address }) => {
-        if (signIns.complete(signInId, address)) return {};
-        throw new ConnectError("This sign-in is not in progress. Start a new one.", Code.NotFound);
+        const paste = pasting.get(signInId);
+        pasting.delete(signInId);
+        if (paste === undefined)
+          throw new ConnectError("This sign-in is not in progress. Start a new one.", Code.NotFound);
+        paste(address);
+        return {};
       }),
       signOut: changing(async ({ server: name, all }, context) => {
         const server = servers.find(name);
-        const report = await (await sessionOf(server)).signOut(context.signal, { isEverywhere: all });
+        const report = await (await loginOf(server)).signOut(context.signal, { isEverywhere: all });
         changes.notifySoon();
         // Makes the refusal visible at once, and removes the server's tools.
         server.tools.invalidate();

@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { parseUrl } from "@wirescope/channelz/internal";
-import type { OAuthSession } from "@wirescope/tool-server/auth";
+import type { Ask, OAuthLogin } from "@wirescope/tool-server/auth";
 import {
   SignInNoticeSchema,
   type SignInRequest,
@@ -8,18 +9,20 @@ import {
   SignInResponseSchema,
   SignInWay,
 } from "../gen/wirescope/v1/admin_pb.js";
-import type { SignIns } from "../servers/sign-ins.js";
 import { startFollowedRun } from "./followed-run.js";
 import { promptToMessage, signInStepToMessage } from "./messages/sign-in-message.js";
 
 export interface SignInStreamOptions {
   readonly request: SignInRequest;
-  readonly session: OAuthSession;
-  readonly signIns: SignIns;
+  readonly login: OAuthLogin;
+  /** Where a prompt of this stream is put while it takes a pasted address, by its id. */
+  readonly pasting: Map<string, (address: string) => void>;
   /** The page on which the user started it. */
   readonly returnTo: string | undefined;
   readonly signal: AbortSignal;
 }
+
+type SignInEvent = SignInResponse["event"];
 
 const ways = {
   [SignInWay.UNSPECIFIED]: undefined,
@@ -29,27 +32,41 @@ const ways = {
 
 /** Yields what the user has to do, until the sign-in has ended; throws its failure. The signal cancels it. */
 export async function* signInStream(options: SignInStreamOptions): AsyncGenerator<SignInResponse> {
-  const { request, session, signIns, returnTo, signal } = options;
-  const run = startFollowedRun<SignInResponse["event"], void>((report) =>
-    signIns.run(request.server, session, {
-      way: ways[request.way as keyof typeof ways],
-      scopes: request.scopes,
-      confirmedIssuer: request.confirmedIssuer,
-      confirmedOrigin: request.confirmedOrigin,
-      returnTo,
-      signal,
-      onShown: (shown) => report({ case: "prompt", value: promptToMessage(shown) }),
-      onWaiting: () => report(waiting),
-      onNotice: (message) => report({ case: "notice", value: create(SignInNoticeSchema, { message }) }),
-      onStep(step) {
-        if (request.withSteps) report({ case: "step", value: signInStepToMessage(step) });
-      },
-    }),
-  );
+  const { request, login, returnTo, signal } = options;
+  const run = startFollowedRun<SignInEvent, void>((report) => {
+    if (login.isSigningIn) report(waiting);
+    const way = ways[request.way as keyof typeof ways];
+    return login.obtainToken(askByStream(options, report), { way, scopes: request.scopes, returnTo }, signal);
+  });
   for await (const event of run.follow(signal)) yield create(SignInResponseSchema, { event });
 }
 
-const waiting: SignInResponse["event"] = create(SignInResponseSchema, {
+function askByStream({ request, pasting }: SignInStreamOptions, report: (event: SignInEvent) => void): Ask {
+  return {
+    show(prompt, signal) {
+      const id = randomUUID();
+      report({ case: "prompt", value: promptToMessage(id, prompt) });
+      return new Promise((resolve) => {
+        pasting.set(id, resolve);
+        signal.addEventListener("abort", () => pasting.delete(id), { once: true });
+      });
+    },
+    // Without confirmation it fails, and the failure says what to confirm.
+    confirm: async (question) =>
+      question.kind === "issuer"
+        ? question.to === request.confirmedIssuer
+        : question.origin === request.confirmedOrigin,
+    onEvent(event) {
+      if (event.kind === "waiting") report(waiting);
+      if (event.kind === "callback-rejected")
+        report({ case: "notice", value: create(SignInNoticeSchema, { message: event.text }) });
+      if (event.kind === "request" && request.withSteps)
+        report({ case: "step", value: signInStepToMessage(event.step) });
+    },
+  };
+}
+
+const waiting: SignInEvent = create(SignInResponseSchema, {
   event: {
     case: "waiting",
     value: { message: "A sign-in to this server is in progress elsewhere. Waiting for it." },

@@ -1,5 +1,5 @@
 import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
-import type { OAuthSession } from "@wirescope/tool-server/auth";
+import type { OAuthLogin } from "@wirescope/tool-server/auth";
 import {
   abortable,
   backOffMs,
@@ -14,7 +14,6 @@ import type { GatewayEvents } from "../events.js";
 import type { GatewayServer } from "../servers/server.js";
 import { notCalled } from "../servers/server-calls.js";
 import type { GatewayServers } from "../servers/servers.js";
-import type { SignIns } from "../servers/sign-ins.js";
 import type { FailedCall, RetryCall } from "./dispatch.js";
 import { beginSharedSignIn, cannotBeShown, type SharedSignIn, showsPages } from "./shared-sign-in.js";
 
@@ -38,7 +37,6 @@ export interface CallSignIns {
 
 export interface CallSignInsOptions extends GatewaySignIn {
   readonly servers: Pick<GatewayServers, "named">;
-  readonly signIns: SignIns;
   readonly secrets: SecretRegistry;
   readonly clock: Clock;
   readonly events: Pick<GatewayEvents, "emit">;
@@ -73,7 +71,7 @@ interface PromptHistory {
 }
 
 export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
-  const { servers, signIns, clock, events, openBrowser, linkTo } = options;
+  const { servers, clock, events, openBrowser, linkTo } = options;
   const links = options.secrets.rotating(64);
   const inProgress = new Map<GatewayServer, SharedSignIn>();
   const prompts = new Map<string, PromptHistory>();
@@ -97,18 +95,15 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
     if (last !== undefined && last.count <= maxPrompts) prompts.set(server, { ...last, pauseMs: 0 });
   };
 
-  const begin = (server: GatewayServer, session: OAuthSession): SharedSignIn => {
+  const begin = (server: GatewayServer, session: OAuthLogin): SharedSignIn => {
     const { name } = server;
     const shared: SharedSignIn = beginSharedSignIn({
       server: name,
       openBrowser,
-      async run(signal, onShown) {
+      async run(ask, signal) {
         try {
-          await signIns.run(name, session, {
-            reason: session.describe().issuer === undefined ? "first" : "dead",
-            signal,
-            onShown: ({ request }) => onShown(request),
-          });
+          const reason = session.describe().issuer === undefined ? "first" : "dead";
+          await session.obtainToken(ask, { reason, refused: session.cachedToken() ?? undefined }, signal);
           await servers.named(name)?.reconnect();
           doneAt.set(name, performance.now());
         } finally {

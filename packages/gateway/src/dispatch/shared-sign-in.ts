@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { printableText } from "@wirescope/channelz/internal";
 import { ToolServerError } from "@wirescope/tool-server";
-import type { SignInRequest } from "@wirescope/tool-server/auth";
+import type { Ask, SignInPrompt } from "@wirescope/tool-server/auth";
 import type { ClientCall } from "../client-call.js";
 import { supportsRequest } from "../servers/server-requests.js";
 
@@ -19,13 +19,13 @@ export interface SharedSignIn {
 
 export interface SharedSignInOptions {
   readonly server: string;
-  /** Runs the sign-in. Calls `onShown` when there is a page to show to the user. Resolves when the server can be called. */
-  readonly run: (signal: AbortSignal, onShown: (request: SignInRequest) => void) => Promise<void>;
+  /** Runs the sign-in. Resolves when the server can be called. */
+  readonly run: (ask: Ask, signal: AbortSignal) => Promise<void>;
   readonly openBrowser: ((url: string) => Promise<boolean>) | undefined;
   /** Whether enough time has passed to show the page again. */
   readonly mayShow: () => boolean;
   /** The page is shown: by a browser, or by the client of this call. */
-  readonly onShown: (way: "browser" | "client", request: SignInRequest, call: ClientCall) => void;
+  readonly onShown: (way: "browser" | "client", request: SignInPrompt, call: ClientCall) => void;
   /** A URL elicitation that was sent to a client is completed. */
   readonly onCompleted: (elicitationId: string) => void;
 }
@@ -50,13 +50,13 @@ export function beginSharedSignIn(options: SharedSignInOptions): SharedSignIn {
   const over = new AbortController();
   const waiters = new Set<Waiter>();
   const elicitations: string[] = [];
-  let request: SignInRequest | undefined;
+  let request: SignInPrompt | undefined;
   /** Whether the user has the page open, so that waiting makes sense. */
   let isShown = false;
   let isShowing = false;
 
   /** Asks the user, through the client, to open the page. Resolves with whether the user accepts; undefined if the client fails. */
-  const askClient = async ({ call }: Waiter, shown: SignInRequest): Promise<boolean | undefined> => {
+  const askClient = async ({ call }: Waiter, shown: SignInPrompt): Promise<boolean | undefined> => {
     const elicitationId = randomUUID();
     elicitations.push(elicitationId);
     options.onShown("client", shown, call);
@@ -83,11 +83,15 @@ export function beginSharedSignIn(options: SharedSignInOptions): SharedSignIn {
   };
   const first = (): Waiter | undefined => [...waiters][0];
 
-  const done = options
-    .run(stop.signal, (shown) => {
-      request = shown;
+  const ask: Ask = {
+    async show(prompt) {
+      request = prompt;
       void show(first());
-    })
+      return undefined;
+    },
+  };
+  const done = options
+    .run(ask, stop.signal)
     .finally(() => over.abort(new DOMException("The sign-in has ended.", "AbortError")));
   done.then(
     () => {
@@ -135,11 +139,11 @@ export function beginSharedSignIn(options: SharedSignInOptions): SharedSignIn {
   };
 }
 
-function urlOf({ way }: SignInRequest): string {
+function urlOf({ way }: SignInPrompt): string {
   return way.kind === "device" ? (way.completeUrl ?? way.url) : way.url;
 }
 
-function messageOf({ server, issuer, scopes, way }: SignInRequest): string {
+function messageOf({ server, issuer, scopes, way }: SignInPrompt): string {
   const code = way.kind === "device" ? ` Enter the code ${JSON.stringify(way.userCode)} there.` : "";
   // Each in quotes, because the server chooses them: without quotes they could read like our own sentence.
   const names = scopes.map((scope) => JSON.stringify(scope)).join(", ");

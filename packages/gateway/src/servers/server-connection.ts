@@ -20,6 +20,8 @@ export interface ServerFailure {
 export interface ServerConnection {
   /** Undefined if the entry could not be opened yet. */
   readonly current: Connection | undefined;
+  /** The sign-in of the server; undefined if it has none, or could not be opened yet. */
+  readonly login: OpenedToolServer["oauth"];
   /** Undefined if it has not failed since it last connected. While it is connected: why its tools cannot be listed. */
   readonly failure: ServerFailure | undefined;
   /** Whether it has connected or failed at least once. */
@@ -85,8 +87,12 @@ export function createServerConnection(options: ServerConnectionOptions): Server
     isOpening = false;
     cancelRetry?.();
     connection.current = opened.connection;
+    connection.login = opened.oauth;
     connection.failure = undefined;
     if (connection.isRetired) return opened;
+    opened.oauth?.context.log.subscribe((event) => {
+      if ("operation" in event && event.operation === "sign-in") events.emit({ kind: "sign-in-changed", server });
+    });
     opened.connection.onState(({ state, reason, failure: error }) => {
       if (connection.isRetired) return;
       events.emit({ kind: "server-state", server, state, reason, repeatKey: error?.details.repeatKey });
@@ -122,6 +128,7 @@ export function createServerConnection(options: ServerConnectionOptions): Server
 
   const connection: Mutable<ServerConnection> = {
     current: undefined,
+    login: undefined,
     failure: undefined,
     isSettled: false,
     isRetired: false,

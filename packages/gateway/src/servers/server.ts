@@ -8,7 +8,7 @@ import {
   type ToolChange,
   ToolServerError,
 } from "@wirescope/tool-server";
-import type { CredentialDescription, OAuthSession } from "@wirescope/tool-server/auth";
+import type { CredentialDescription, OAuthLogin } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
 import {
   abortable,
@@ -88,8 +88,10 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
   reconnect(): Promise<void>;
   /** Pings it if it is connected. Rejects with its failure otherwise. */
   ping(): Promise<void>;
-  /** To sign in and out by OAuth; undefined if the entry has its own credential. */
-  oauth(): Promise<OAuthSession | undefined>;
+  /** The sign-in of the server; undefined if it has none, or could not be opened yet. */
+  login(): OAuthLogin | undefined;
+  /** The same, after the entry was opened. */
+  oauth(): Promise<OAuthLogin | undefined>;
   status(): ServerStatus;
   /** Accepts differences of its tools that the status has. */
   acceptToolChanges(changes: readonly ToolChange[]): Promise<void>;
@@ -262,6 +264,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         );
       await current.ping();
     },
+    login: () => connection.login,
     oauth: async () => (await connection.open()).oauth,
     async reconnect() {
       const opened = connection.current ?? (await connection.open(true).catch(() => undefined))?.connection;

@@ -30,23 +30,19 @@ export type { AuthorizationServer } from "./oauth/discovery/authorization-server
 export { type Discovery, type DiscoveryRequest, discover } from "./oauth/discovery/discover.js";
 export type { ResourceChallenge } from "./oauth/discovery/resource-challenge.js";
 export {
-  createIdentitySession,
-  type IdentitySession,
-  type IdentitySessionOptions,
+  createIdentityLogin,
+  type IdentityLogin,
+  type IdentityLoginOptions,
   type IdentityStatus,
-} from "./oauth/identity/identity-session.js";
-export type { OAuthContext, OAuthLimits } from "./oauth/oauth-context.js";
-export type { OAuthEnding, OAuthEvent, OAuthLog, OAuthNote, OAuthOperation, SetEnding } from "./oauth/oauth-log.js";
-export type { OAuthStep, OAuthStepFields } from "./oauth/oauth-step.js";
-export { createOAuthCredential, type OAuthCredentialOptions } from "./oauth/session/oauth-credential.js";
+} from "./oauth/login/identity.js";
+export type { OAuthLoginOptions } from "./oauth/login/login-options.js";
+export { createOAuthCredential, type OAuthCredentialOptions } from "./oauth/login/oauth-credential.js";
 export {
-  createOAuthSession,
-  type OAuthSession,
+  createOAuthLogin,
+  type OAuthLogin,
   type TokenChange,
   type TokenLookup,
-} from "./oauth/session/oauth-session.js";
-export type { OAuthSessionOptions } from "./oauth/session/session-options.js";
-export type { SignInOptions } from "./oauth/session/session-sign-in.js";
+} from "./oauth/login/oauth-login.js";
 export type {
   RemainingTokens,
   RevocationResult,
@@ -54,17 +50,23 @@ export type {
   SignOutProof,
   SignOutReport,
   WipedTokens,
-} from "./oauth/session/sign-out.js";
-export type { RedirectOptions } from "./oauth/sign-in/callback-receiver.js";
+} from "./oauth/login/sign-out.js";
+export type { LoginSettings, OAuthContext, OAuthLimits, RedirectOptions } from "./oauth/oauth-context.js";
+export type { OAuthEnding, OAuthEvent, OAuthLog, OAuthNote, OAuthOperation, SetEnding } from "./oauth/oauth-log.js";
+export type { OAuthStep, OAuthStepFields } from "./oauth/oauth-step.js";
 export type {
+  Ask,
   ForeignOrigin,
   IssuerChange,
-  SignIn,
+  Redirect,
+  Redirector,
+  SignInEnding,
+  SignInPrompt,
   SignInReason,
-  SignInReply,
-  SignInRequest,
   SignInWay,
-} from "./oauth/sign-in/sign-in.js";
+} from "./oauth/sign-in/ask.js";
+export { loopback } from "./oauth/sign-in/loopback.js";
+export type { SignInOptions } from "./oauth/sign-in/sign-in.js";
 export { createTerminalSignIn, type TerminalSignInOptions } from "./oauth/sign-in/terminal-sign-in.js";
 export type { Identity, IdentityProvider, MachineGrant } from "./oauth/tokens/machine-grant.js";
 export type { TokenManager } from "./oauth/tokens/token-manager.js";

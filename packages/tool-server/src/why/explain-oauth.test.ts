@@ -1,8 +1,8 @@
 import type { Quirk } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { createOAuthCredential } from "../auth/oauth/login/oauth-credential.js";
+import { vaultKeyOf } from "../auth/oauth/oauth-context.js";
 import { callTool, createOAuthWorld, type OAuthWorld } from "../auth/oauth/oauth-world.test.helper.js";
-import { createOAuthCredential } from "../auth/oauth/session/oauth-credential.js";
-import { vaultKeyOf } from "../auth/oauth/session/session-options.js";
 import { respondJson } from "../connection/transports/streamable-http.test.helper.js";
 import { channels, type TraceEvent } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
@@ -357,10 +357,8 @@ describe("an authorization server", () => {
     const world = await createOAuthWorld(["token-without-refresh"]);
     await signIn(world);
     world.authorization.endAllAccess();
-    const options = { server: "api", url: world.tool.url, profile: "test", tenant: "[]" } as Parameters<
-      typeof vaultKeyOf
-    >[0];
-    const key = vaultKeyOf(options, world.authorization.issuer, "client");
+    const login = { server: "api", url: new URL(world.tool.url), profile: "test", tenant: "[]" };
+    const key = vaultKeyOf(login, world.authorization.issuer, "client");
     const client = await world.vault.get(key);
     await world.vault.put(key, { ...client?.value, redirectUri: "http://127.0.0.1:1/callback" });
     const explained = await explainWorld(world);

@@ -82,7 +82,12 @@ test("shows a sign-in page at another origin, and opens it only by the link that
 
   // A sign-in in progress is joined, however it began: by this link, by a command or for a call.
   const urls: string[] = [];
-  const waiting = gateway.signIn("notes", { onShown: ({ way }) => void urls.push(way.url) });
+  const waiting = gateway.signIn("notes", {
+    async show({ way }) {
+      urls.push(way.url);
+      return undefined;
+    },
+  });
   waiting.catch(() => {});
   await expect.poll(() => urls).toEqual([confirmed.headers.get("location")]);
   expect((await follow(link)).headers.get("location")).toBe(urls[0]);

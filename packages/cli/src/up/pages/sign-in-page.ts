@@ -9,7 +9,7 @@ import {
   statusPathOf,
 } from "@wirescope/gateway/internal/page";
 import { ToolServerError } from "@wirescope/tool-server";
-import type { ForeignOrigin } from "@wirescope/tool-server/auth";
+import type { Ask, ForeignOrigin } from "@wirescope/tool-server/auth";
 
 type PageResponse = Parameters<HttpHandler>[1];
 
@@ -45,14 +45,16 @@ export async function sendSignInPage(
   try {
     if ((await gateway.oauth(server)) === undefined)
       return show(404, "This server has its own credential in the configuration and does not use OAuth.");
-    await gateway.signIn(server, {
-      confirmedOrigin: query.get("origin") ?? undefined,
-      returnTo,
-      onShown({ way }) {
+    const confirmed = query.get("origin");
+    const ask: Ask = {
+      async show({ way }) {
         if (way.kind !== "browser") show(200, `Open ${way.url} on any device and enter the code ${way.userCode}.`);
         else if (!response.headersSent) response.writeHead(303, { ...pageHeaders, location: way.url }).end();
+        return undefined;
       },
-    });
+      confirm: async (question) => question.kind === "origin" && question.origin === confirmed,
+    };
+    await gateway.signIn(server, ask, { returnTo });
     show(200, `Signed in to ${server}. You can close this tab.`);
   } catch (error) {
     const page = ToolServerError.is(error) ? error.details.foreignOrigin : undefined;
@@ -67,7 +69,7 @@ export async function sendSignInPage(
 
 function askForOrigin(
   response: PageResponse,
-  { server, issuer, origin, tokenOrigin }: ForeignOrigin,
+  { server, issuer, origin, tokenOrigin }: Omit<ForeignOrigin, "kind">,
   link: string,
 ): void {
   const body = html`<h1>Sign in to ${server}</h1>

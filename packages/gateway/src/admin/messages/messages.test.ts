@@ -110,7 +110,7 @@ test("keeps the authentication and the failure of a server", () => {
       toolChanges: [],
       callsInFlight: 0,
     },
-    { type: "http", configuration: undefined, channelId: undefined, isSigningIn: false },
+    { type: "http", configuration: undefined, channelId: undefined },
   );
   const received = serverFromMessage(fromBinary(ServerSchema, toBinary(ServerSchema, message)));
   expect(received).toMatchObject({
@@ -139,6 +139,6 @@ test("converts a sign-in prompt to a message and back", () => {
       expiresAt: 1_700_000_000_000,
     },
   } as const;
-  const bytes = toBinary(SignInPromptSchema, promptToMessage({ id: "1", request } as never));
+  const bytes = toBinary(SignInPromptSchema, promptToMessage("1", request as never));
   expect(promptFromMessage("a", fromBinary(SignInPromptSchema, bytes))).toEqual(request);
 });

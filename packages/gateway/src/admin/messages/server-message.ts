@@ -23,7 +23,6 @@ export interface ServerMessageContext {
   readonly type: Entry["type"];
   readonly configuration: string | undefined;
   readonly channelId: number | undefined;
-  readonly isSigningIn: boolean;
 }
 
 const maxListProblems = 100;
@@ -44,7 +43,7 @@ export function serverToMessage(status: ServerStatus, context: ServerMessageCont
       authentication: {
         method: authMethods[authentication.kind],
         summary: authentication.summary,
-        ...(authentication.oauth && { oauth: oauthInit(authentication.oauth, context.isSigningIn) }),
+        ...(authentication.oauth && { oauth: oauthInit(authentication.oauth) }),
       },
     }),
     ...(tools !== undefined && { toolCount: tools }),
@@ -133,10 +132,10 @@ function failureInit({ code, message, error, at, since }: ServerFailure): Messag
   return { ...known, message, ...timeOf("time", at || undefined), ...timeOf("beginTime", since) };
 }
 
-function oauthInit(oauth: OAuthDescription, signingIn: boolean): MessageInitShape<typeof OAuthStateSchema> {
+function oauthInit(oauth: OAuthDescription): MessageInitShape<typeof OAuthStateSchema> {
   return {
     signedIn: oauth.isSignedIn,
-    signingIn,
+    signingIn: oauth.isSigningIn ?? false,
     issuer: oauth.issuer ?? "",
     account: oauth.account ?? "",
     scopes: [...(oauth.scopes ?? [])],

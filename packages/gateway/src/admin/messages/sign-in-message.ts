@@ -2,8 +2,8 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type {
   OAuthStep,
   OAuthStepFields,
+  SignInPrompt as Prompt,
   RevocationResult,
-  SignInRequest,
   SignOutProof,
   SignOutReport,
 } from "@wirescope/tool-server/auth";
@@ -20,13 +20,12 @@ import {
   type SignOutResponse,
   SignOutResponseSchema,
 } from "../../gen/wirescope/v1/admin_pb.js";
-import type { ShownSignIn } from "../../servers/sign-ins.js";
 import { checkOutcomes, nameOf } from "./enums.js";
 import { msOf, timeOf } from "./server-message.js";
 
 /** What the user has to do to sign in, as a message. */
-export function promptToMessage({ id, request }: ShownSignIn): SignInPrompt {
-  const { issuer, tokenOrigin = "", scopes, newScopes, vault, way } = request;
+export function promptToMessage(id: string, prompt: Prompt): SignInPrompt {
+  const { issuer, tokenOrigin = "", scopes, newScopes, vault, way } = prompt;
   return create(SignInPromptSchema, {
     signInId: id,
     issuer,
@@ -68,7 +67,7 @@ function fieldsOf(fields: OAuthStepFields = {}): MessageInitShape<typeof SignInF
   return Object.entries(fields).map(([name, value]) => ({ name, value }));
 }
 
-export function promptFromMessage(server: string, prompt: SignInPrompt): SignInRequest {
+export function promptFromMessage(server: string, prompt: SignInPrompt): Prompt {
   const { issuer, tokenOrigin, scopes, newScopes, storage, way } = prompt;
   return {
     server,

@@ -9,8 +9,8 @@ import { createQuirkyClient } from "./quirky-client.test.helper.js";
 /**
  * Vulnerabilities of other clients, as attacks on our whole sign-in. Attacks by a project on the user who opens it are in
  * connection/servers/advisories.test.ts. The parts have separate tests with the same numbers: isolation of stored tokens in
- * session/oauth-credential.test.ts, device flow in sign-in/device-sign-in.test.ts, addresses in requests/oauth-request.test.ts, the page
- * in sign-in/callback-receiver.test.ts.
+ * login/oauth-credential.test.ts, device flow in sign-in/device.test.ts, addresses in requests/oauth-request.test.ts, the page
+ * in sign-in/loopback.test.ts.
  */
 
 /** The destinations of sockets that are opened until the test ends. */
@@ -71,7 +71,7 @@ test("gives a server of the same name and issuer none of another server's tokens
 test("sends nothing to a device authorization endpoint over http (CVE-2026-108716)", async () => {
   const client = await createQuirkyClient(["device-http"]);
   const session = await client.servers.oauth("notes");
-  const person = { begin: () => Promise.reject(new Error("Nobody should be asked.")) };
+  const person = { show: () => Promise.reject(new Error("Nobody should be asked.")) };
   await expect(session?.signIn(person, { way: "device" })).rejects.toMatchObject({
     code: "AUTHORIZATION_SERVER_INVALID",
     message: expect.stringContaining("device_authorization_endpoint is invalid: its scheme is http"),

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startBareIssuer } from "./bare-issuer.test.helper.js";
 import { createOAuthWorld, type OAuthWorld } from "./oauth-world.test.helper.js";
 import { withoutOAuthParameters } from "./requests/endpoint-rules.js";
-import type { ForeignOrigin, SignIn } from "./sign-in/sign-in.js";
+import type { Ask, ForeignOrigin } from "./sign-in/ask.js";
 
 /** A hostile authorization server that sends people to the page of an honest one, and asks for more than the client does. */
 async function createMixUp(): Promise<OAuthWorld> {
@@ -27,12 +27,12 @@ async function createMixUp(): Promise<OAuthWorld> {
 }
 
 /** A user who is asked to confirm another origin, and responds like this. */
-function createDecider(person: SignIn, response: boolean): { signIn: SignIn; confirmations: ForeignOrigin[] } {
+function createDecider(person: Ask, response: boolean): { signIn: Ask; confirmations: ForeignOrigin[] } {
   const confirmations: ForeignOrigin[] = [];
-  const signIn: SignIn = {
+  const signIn: Ask = {
     ...person,
-    async confirmOrigin(page) {
-      confirmations.push(page);
+    async confirm(question) {
+      if (question.kind === "origin") confirmations.push(question);
       return response;
     },
   };
@@ -55,7 +55,7 @@ test.each([
       message: expect.stringContaining(`wirescope login notes --authorization-origin ${origin}`),
       details: { foreignOrigin: { issuer, origin } },
     });
-    expect(confirmations).toEqual(response === undefined ? [] : [{ server: "notes", issuer, origin }]);
+    expect(confirmations).toEqual(response === undefined ? [] : [{ kind: "origin", server: "notes", issuer, origin }]);
     expect(world.signInRequests).toEqual([]);
     expect(world.authorization.requests).toEqual([]);
   },
@@ -84,11 +84,11 @@ test("a token endpoint at another origin is named in the confirmation, in its er
     message: expect.stringContaining(`Tokens would be requested from ${tokenOrigin}.`),
     details: { foreignOrigin: { issuer, origin: honest, tokenOrigin } },
   });
-  expect(confirmations).toEqual([{ server: "notes", issuer, origin: honest, tokenOrigin }]);
+  expect(confirmations).toEqual([{ kind: "origin", server: "notes", issuer, origin: honest, tokenOrigin }]);
   page = undefined;
   const shown: (string | undefined)[] = [];
-  const leaving: SignIn = {
-    async begin(request) {
+  const leaving: Ask = {
+    async show(request) {
       shown.push(request.tokenOrigin);
       throw new Error("The user has seen enough.");
     },

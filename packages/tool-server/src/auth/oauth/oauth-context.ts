@@ -1,15 +1,50 @@
 import type { Clock } from "../../clock.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
+import type { Vault, VaultKey } from "../vault/vault.js";
 import type { OAuthLog } from "./oauth-log.js";
 import type { AddressGuard } from "./requests/address-guard.js";
 
-/** The dependencies of the OAuth steps for one tool server. */
+/** The settings of a login, from the configuration of the user. */
+export interface LoginSettings {
+  /** The issuer of the authorization server to use, exactly as published, regardless of what the tool server names. */
+  readonly issuer?: string | undefined;
+  /** The scopes to request instead of those of the tool server's challenge or metadata. Default: none. */
+  readonly scopes?: readonly string[] | undefined;
+  readonly redirect?: RedirectOptions | undefined;
+  /** Whether to bind tokens to a key (DPoP) although the tool server does not require it. Default false. */
+  readonly bindsTokens?: boolean | undefined;
+  /** Parameters to add to authorization requests, such as `audience`. They do not override the standard parameters. */
+  readonly authorizeParameters?: Readonly<Record<string, string>> | undefined;
+  /** The resource to request tokens for (RFC 8707), or false to name none. Default: as the tool server publishes it. */
+  readonly resource?: string | false | undefined;
+  /** Whether to use PKCE although the metadata of the authorization server does not list S256. Default false: the sign-in fails. */
+  readonly assumePkce?: boolean | undefined;
+  /** The `prompt` of authorization requests, such as `consent`. Default none. */
+  readonly prompt?: string | undefined;
+}
+
+/** The redirect URI of a sign-in. */
+export interface RedirectOptions {
+  /** The host of the redirect URI: some authorization servers accept only one of the two. Default 127.0.0.1. */
+  readonly host?: "127.0.0.1" | "localhost" | undefined;
+  /** The port of the redirect URI. Default: a free one, which is stored with the registration. */
+  readonly port?: number | undefined;
+}
+
+/** The dependencies of the OAuth steps for one login: a tool server, profile and tenant. */
 export interface OAuthContext {
   /** The name of the tool server, for messages. */
   readonly server: string;
   /** The url of the tool server. */
   readonly url: URL;
+  /** The user's profile: profiles share no tokens. */
+  readonly profile: string;
+  /** The tenant; empty for none. */
+  readonly tenant: string;
+  readonly settings: LoginSettings;
+  /** Stores the tokens. */
+  readonly vault: Vault;
   /** Sends all requests, so that one proxy and one set of certificates apply to every hop. */
   readonly http: HttpClient;
   /** Checks the addresses that the tool server refers to. */
@@ -20,6 +55,8 @@ export interface OAuthContext {
   readonly limits: OAuthLimits;
   /** Whether http is accepted for a loopback host. */
   readonly allowInsecureLoopback: boolean;
+  /** Whether the url is the issuer of an identity provider, whose identity tokens are wanted. */
+  readonly isIdentityProvider: boolean;
   readonly log: OAuthLog;
 }
 
@@ -50,3 +87,15 @@ export const defaultOAuthLimits: OAuthLimits = {
   responseBytes: 256 * 1024,
   signInMs: 300_000,
 };
+
+/** The items of a login in the vault. The last is only the name of a lock. */
+export type LoginItem = "issuer" | "client" | "tokens" | "sign-in";
+
+/** The vault key for an item of an issuer; the issuer is empty for items that exist before it is known. */
+export function vaultKeyOf(
+  { profile, server, url, tenant }: Pick<OAuthContext, "profile" | "server" | "url" | "tenant">,
+  issuer: string,
+  item: LoginItem,
+): VaultKey {
+  return { profile, server, resource: url.href, issuer, tenant, item };
+}

@@ -35,7 +35,9 @@ export type OAuthNote =
   | "issuer-changed"
   /** A client was registered, or is no longer used. */
   | "client"
-  /** A user, or another process, has to sign in. */
+  /** A user is asked to sign in. */
+  | "asking"
+  /** Another process asks a user to sign in. */
   | "waiting"
   /** A redirect that does not belong to the sign-in. */
   | "callback-rejected"

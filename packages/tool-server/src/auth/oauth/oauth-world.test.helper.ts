@@ -13,11 +13,11 @@ import { createSecretRegistry, type SecretRegistry } from "../../secrets/redacto
 import type { Credential } from "../credentials/credential.js";
 import { createMemoryVault } from "../vault/memory-vault.js";
 import type { Vault } from "../vault/vault.js";
+import type { OAuthLoginOptions } from "./login/login-options.js";
+import { createOAuthCredential } from "./login/oauth-credential.js";
+import { createOAuthLogin, type OAuthLogin } from "./login/oauth-login.js";
 import type { OAuthEvent } from "./oauth-log.js";
-import { createOAuthCredential } from "./session/oauth-credential.js";
-import { createOAuthSession, type OAuthSession } from "./session/oauth-session.js";
-import type { OAuthSessionOptions } from "./session/session-options.js";
-import type { SignIn, SignInRequest } from "./sign-in/sign-in.js";
+import type { Ask, SignInPrompt } from "./sign-in/ask.js";
 import type { HeldToken } from "./tokens/token-store.js";
 
 /** A tool server, its authorization server, and a user of both. All ends with the test. */
@@ -29,15 +29,12 @@ export interface OAuthWorld {
   readonly events: OAuthEvent[];
   readonly http: HttpClient;
   /** The sign-in requests so far. */
-  readonly signInRequests: SignInRequest[];
+  readonly signInRequests: SignInPrompt[];
   /** A user who opens the url and follows it. */
-  readonly person: SignIn;
-  session(options?: Partial<OAuthSessionOptions>): OAuthSession;
+  readonly person: Ask;
+  session(options?: Partial<OAuthLoginOptions>): OAuthLogin;
   /** A credential over a session; no user is asked unless `signIn` is given. */
-  credential(
-    options?: Partial<OAuthSessionOptions>,
-    signIn?: SignIn,
-  ): { credential: Credential; session: OAuthSession };
+  credential(options?: Partial<OAuthLoginOptions>, signIn?: Ask): { credential: Credential; session: OAuthLogin };
 }
 
 /** The transport that sockets of tests belong to. */
@@ -67,14 +64,14 @@ export async function createOAuthWorld(
   const vault = createMemoryVault();
   const events: OAuthEvent[] = [];
   const { person, signInRequests } = createPerson();
-  const sessions: OAuthSession[] = [];
+  const sessions: OAuthLogin[] = [];
   onTestFinished(async () => {
     await Promise.all(sessions.map((session) => session.close()));
     await http.close();
     await Promise.all([authorization.close(), tool.close(), vault.dispose()]);
   });
-  const session = (given: Partial<OAuthSessionOptions> = {}): OAuthSession => {
-    const created = createOAuthSession({
+  const session = (given: Partial<OAuthLoginOptions> = {}): OAuthLogin => {
+    const created = createOAuthLogin({
       server: "notes",
       url: tool.url,
       profile: "test",
@@ -111,22 +108,22 @@ export function createTestHttpClient(secrets: SecretRegistry): HttpClient {
 }
 
 export interface Person {
-  readonly person: SignIn;
+  readonly person: Ask;
   /** The sign-in requests so far. */
-  readonly signInRequests: SignInRequest[];
+  readonly signInRequests: SignInPrompt[];
   /** The last page of each sign-in. */
   readonly pages: string[];
 }
 
 /** A user who signs in whenever asked: opens the url, and follows the redirects. */
 export function createPerson(): Person {
-  const signInRequests: SignInRequest[] = [];
+  const signInRequests: SignInPrompt[] = [];
   const pages: string[] = [];
   return {
     signInRequests,
     pages,
     person: {
-      async begin(request) {
+      async show(request) {
         signInRequests.push(request);
         if (request.way.kind === "browser") pages.push(await (await browse(request.way.url)).text());
         return undefined;
@@ -136,13 +133,13 @@ export function createPerson(): Person {
 }
 
 /** The token that a session would send now. */
-export async function currentToken(session: OAuthSession): Promise<HeldToken | undefined> {
+export async function currentToken(session: OAuthLogin): Promise<HeldToken | undefined> {
   return (await session.tokens())?.current();
 }
 
 /** The token that a session sends instead of a refused one. */
 export async function replaceToken(
-  session: OAuthSession,
+  session: OAuthLogin,
   refused: HeldToken | undefined,
 ): Promise<HeldToken | undefined> {
   return (await session.tokens())?.replace(refused);

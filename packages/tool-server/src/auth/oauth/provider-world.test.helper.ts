@@ -6,11 +6,11 @@ import { createHttpClient } from "../../http/create-http-client.js";
 import { createSelfSigned } from "../../http/self-signed.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { createMemoryVault } from "../vault/memory-vault.js";
+import type { OAuthLoginOptions } from "./login/login-options.js";
+import { createOAuthCredential } from "./login/oauth-credential.js";
+import { createOAuthLogin, type OAuthLogin } from "./login/oauth-login.js";
 import { testTransport } from "./oauth-world.test.helper.js";
-import { createOAuthCredential } from "./session/oauth-credential.js";
-import { createOAuthSession, type OAuthSession } from "./session/oauth-session.js";
-import type { OAuthSessionOptions } from "./session/session-options.js";
-import type { SignIn } from "./sign-in/sign-in.js";
+import type { Ask } from "./sign-in/ask.js";
 
 /** An imitated provider at its real host names, behind a proxy, and a user who signs in there. All ends with the test. */
 export interface ProviderWorld {
@@ -18,12 +18,12 @@ export interface ProviderWorld {
   /** The variables and certificates that every request to it needs. */
   readonly variables: { readonly HTTPS_PROXY: string };
   readonly ca: string;
-  readonly person: SignIn;
+  readonly person: Ask;
   /** The pages that the user was sent to. */
   readonly pages: URL[];
-  session(options?: Partial<OAuthSessionOptions>): OAuthSession;
+  session(options?: Partial<OAuthLoginOptions>): OAuthLogin;
   /** The status of a request to the tool server with the token of a session, after a sign-in if one is needed. */
-  call(session: OAuthSession): Promise<number>;
+  call(session: OAuthLogin): Promise<number>;
 }
 
 const hosts = Object.values(providerTable).flatMap(({ tool, host, authorizePath, tokenPath }) => {
@@ -45,15 +45,15 @@ export async function createProviderWorld(
   const settings = { server: "notes", transport: () => testTransport, secrets, variables, tls: { ca: tls.cert } };
   const http = createHttpClient(settings);
   const vault = createMemoryVault();
-  const sessions: OAuthSession[] = [];
+  const sessions: OAuthLogin[] = [];
   onTestFinished(async () => {
     await Promise.all(sessions.map((session) => session.close()));
     await http.close();
     await provider.close();
   });
   const pages: URL[] = [];
-  const person: SignIn = {
-    async begin(request) {
+  const person: Ask = {
+    async show(request) {
       if (request.way.kind !== "browser") throw new Error("No browser is asked for.");
       const page = new URL(request.way.url);
       pages.push(page);
@@ -68,7 +68,7 @@ export async function createProviderWorld(
     person,
     pages,
     session(given = {}) {
-      const session = createOAuthSession({
+      const session = createOAuthLogin({
         server: "notes",
         url: provider.toolUrl,
         profile: "test",

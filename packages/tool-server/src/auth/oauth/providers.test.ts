@@ -2,15 +2,15 @@ import type { Provider } from "@wirescope/quirks";
 import { describe, expect, test } from "vitest";
 import { providerHint } from "../../causes/provider-codes.js";
 import { knownIssuer } from "./discovery/known-issuers.js";
+import type { OAuthLoginOptions } from "./login/login-options.js";
 import { currentToken, replaceToken } from "./oauth-world.test.helper.js";
 import { createProviderWorld } from "./provider-world.test.helper.js";
-import type { OAuthSessionOptions } from "./session/session-options.js";
 
 const publicClient = { client: { clientId: "registered-client" } };
 const secretClient = { client: { clientId: "registered-client", clientSecret: "registered-secret" } };
 
 describe("[TS-D-OAUTH-10] a known provider", () => {
-  test.each<[Provider, Partial<OAuthSessionOptions>, refreshes: boolean]>([
+  test.each<[Provider, Partial<OAuthLoginOptions>, refreshes: boolean]>([
     ["entra", publicClient, true],
     ["google", secretClient, true],
     ["auth0", { ...publicClient, authorizeParameters: { audience: "https://tools.example.com/mcp" } }, true],
@@ -72,7 +72,7 @@ describe("[TS-D-OAUTH-10] a known provider", () => {
     },
   );
 
-  test.each<[Provider, string, Partial<OAuthSessionOptions>]>([
+  test.each<[Provider, string, Partial<OAuthLoginOptions>]>([
     ["entra", "login.contoso.example", { assumePkce: true, resource: false, redirect: { host: "localhost" } }],
     ["google", "accounts.contoso.example", { authorizeParameters: { access_type: "offline" } }],
   ])("%s at the unknown host %s needs settings, and works with them", async (name, host, settings) => {
@@ -96,45 +96,43 @@ describe("[TS-D-OAUTH-11] the error of a sign-in", () => {
   const newClient = { client: { clientId: "new-client", clientSecret: "registered-secret" } };
   const audience = "https://tools.example.com/mcp";
 
-  test.each<[string, Provider, string | undefined, Partial<OAuthSessionOptions>, string, Partial<OAuthSessionOptions>]>(
+  test.each<[string, Provider, string | undefined, Partial<OAuthLoginOptions>, string, Partial<OAuthLoginOptions>]>([
     [
-      [
-        "PKCE that is not listed",
-        "entra",
-        "login.contoso.example",
-        { ...publicClient, resource: false },
-        "set assumePkce",
-        { ...contoso, resource: false },
-      ],
-      [
-        "AADSTS9010010",
-        "entra",
-        "login.contoso.example",
-        contoso,
-        'Set "resource": false',
-        { ...contoso, resource: false },
-      ],
-      [
-        "AADSTS650053",
-        "entra",
-        undefined,
-        { ...publicClient, scopes: ["mcp.read"] },
-        "Set scopes",
-        { ...publicClient, scopes: ["api://3f0c1111-2222-3333-4444-555555555555/mcp.tools"] },
-      ],
-      ["AADSTS90094", "entra", undefined, { ...publicClient, prompt: "consent" }, "remove prompt", publicClient],
-      ["AADSTS65001", "entra", undefined, newClient, 'Set "prompt": "consent"', { ...newClient, prompt: "consent" }],
-      ["access_denied of Google", "google", undefined, newClient, "set clientId and clientSecret", secretClient],
-      [
-        "Service not found",
-        "auth0",
-        undefined,
-        { ...publicClient, authorizeParameters: { audience: "https://x" } },
-        "Set audience in authorizeParameters",
-        { ...publicClient, authorizeParameters: { audience } },
-      ],
+      "PKCE that is not listed",
+      "entra",
+      "login.contoso.example",
+      { ...publicClient, resource: false },
+      "set assumePkce",
+      { ...contoso, resource: false },
     ],
-  )(
+    [
+      "AADSTS9010010",
+      "entra",
+      "login.contoso.example",
+      contoso,
+      'Set "resource": false',
+      { ...contoso, resource: false },
+    ],
+    [
+      "AADSTS650053",
+      "entra",
+      undefined,
+      { ...publicClient, scopes: ["mcp.read"] },
+      "Set scopes",
+      { ...publicClient, scopes: ["api://3f0c1111-2222-3333-4444-555555555555/mcp.tools"] },
+    ],
+    ["AADSTS90094", "entra", undefined, { ...publicClient, prompt: "consent" }, "remove prompt", publicClient],
+    ["AADSTS65001", "entra", undefined, newClient, 'Set "prompt": "consent"', { ...newClient, prompt: "consent" }],
+    ["access_denied of Google", "google", undefined, newClient, "set clientId and clientSecret", secretClient],
+    [
+      "Service not found",
+      "auth0",
+      undefined,
+      { ...publicClient, authorizeParameters: { audience: "https://x" } },
+      "Set audience in authorizeParameters",
+      { ...publicClient, authorizeParameters: { audience } },
+    ],
+  ])(
     "names the setting to change for %s, and following it signs in",
     async (_, provider, host, before, advice, after) => {
       const world = await createProviderWorld(provider, { host });

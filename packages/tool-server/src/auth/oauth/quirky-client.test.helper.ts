@@ -7,7 +7,7 @@ import { createSecretRegistry } from "../../secrets/redactor.js";
 import { createMemoryVault } from "../vault/memory-vault.js";
 import type { Vault } from "../vault/vault.js";
 import { createPerson } from "./oauth-world.test.helper.js";
-import type { SignInRequest } from "./sign-in/sign-in.js";
+import type { SignInPrompt } from "./sign-in/ask.js";
 
 /** How a call ends: with a result, or with this error code. */
 export type Outcome = "result" | ToolServerErrorCode;
@@ -18,7 +18,7 @@ export interface QuirkyClient extends Quirks {
   /** The requested paths, in order. */
   readonly places: readonly QuirksServer[];
   /** The sign-in requests so far. */
-  readonly signInRequests: readonly SignInRequest[];
+  readonly signInRequests: readonly SignInPrompt[];
   /** The pages that the user's browser ended at. */
   readonly pages: readonly string[];
   /** The messages of the calls that failed. */

@@ -4,15 +4,15 @@ import { describe, expect, test } from "vitest";
 import { createFakeClock, type FakeClock } from "../../fake-clock.test.helper.js";
 import { freePort } from "../../free-port.test.helper.js";
 import type { Vault } from "../vault/vault.js";
+import type { OAuthLoginOptions } from "./login/login-options.js";
 import { callTool, createOAuthWorld, currentToken, type OAuthWorld } from "./oauth-world.test.helper.js";
-import type { OAuthSessionOptions } from "./session/session-options.js";
-import type { SignIn } from "./sign-in/sign-in.js";
+import type { Ask } from "./sign-in/ask.js";
 
 /** Failures that users reported for other clients; the numbers are those of docs/oauth.md. */
 
 interface SignedIn extends OAuthWorld {
   readonly clock: FakeClock;
-  readonly options: Partial<OAuthSessionOptions>;
+  readonly options: Partial<OAuthLoginOptions>;
 }
 
 /** A world in which a user has signed in, and a clock that does not advance. */
@@ -345,14 +345,14 @@ describe("loops", () => {
     const session = world.session();
     const gone = new AbortController();
     gone.abort(new Error("gone before it started"));
-    const nobody: SignIn = { begin: () => Promise.reject(new Error("asked the wrong person")) };
+    const nobody: Ask = { show: () => Promise.reject(new Error("asked the wrong person")) };
     await expect(session.signIn(nobody, {}, gone.signal)).rejects.toThrow("gone before it started");
     expect(session.isSigningIn).toBe(false);
 
     const leaving = new AbortController();
     const { promise: isAsked, resolve: onAsked } = withResolvers();
-    const leaver: SignIn = {
-      begin(_, signal) {
+    const leaver: Ask = {
+      show(_, signal) {
         onAsked();
         return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
       },
@@ -417,10 +417,10 @@ describe("redirects", () => {
 
   test("(21) the address of a browser that cannot reach this machine can be pasted", async () => {
     const world = await createOAuthWorld();
-    const remote: SignIn = {
-      async begin({ way }) {
+    const remote: Ask = {
+      async show({ way }) {
         const response = await fetch(way.url, { redirect: "manual" });
-        return { pasted: ` ${response.headers.get("location")} ` };
+        return ` ${response.headers.get("location")} `;
       },
     };
     expect((await world.session().signIn(remote)).record.accessToken).toMatch(/^access-/);
@@ -428,7 +428,7 @@ describe("redirects", () => {
 
   test("(21) another pasted address is rejected, and the error shows which one to paste", async () => {
     const world = await createOAuthWorld();
-    const mistaken: SignIn = { begin: async () => ({ pasted: "https://as.example/authorize?code=x" }) };
+    const mistaken: Ask = { show: async () => "https://as.example/authorize?code=x" };
     await expect(world.session().signIn(mistaken)).rejects.toMatchObject({
       code: "SIGN_IN_FAILED",
       message: expect.stringContaining("which starts with http://127.0.0.1:"),
@@ -481,8 +481,8 @@ describe("registration", () => {
 
   test("(24) a client that turns out dead at the token endpoint is registered again, and the sign-in begins once more", async () => {
     const world = await createOAuthWorld();
-    const forgetful: SignIn = {
-      async begin({ way }) {
+    const forgetful: Ask = {
+      async show({ way }) {
         world.signInRequests.push({} as never);
         const { headers } = await fetch(way.url, { redirect: "manual" });
         // The last page waits for the token endpoint, so the client is forgotten before it is opened.

@@ -84,11 +84,11 @@ test("a refresh is tracked: once if it is shared, as adopted from another proces
 
 test("a declined sign-in is tracked as failed, and an abandoned one as cancelled", async () => {
   const { session, ends } = await createWorld();
-  const declined = session.signIn({ begin: () => Promise.reject(new Error("No.")) });
+  const declined = session.signIn({ show: () => Promise.reject(new Error("No.")) });
   await expect(declined).rejects.toMatchObject({ code: "SIGN_IN_FAILED" });
   expect(ends.splice(0)).toEqual(["sign-in > discovery done", "sign-in asked failed SIGN_IN_FAILED"]);
   const leaving = new AbortController();
-  const left = session.signIn({ begin: async () => void leaving.abort() }, {}, leaving.signal);
+  const left = session.signIn({ show: async () => void leaving.abort() }, {}, leaving.signal);
   await expect(left).rejects.toThrow();
   await expect.poll(() => ends.at(-1)).toBe("sign-in asked cancelled");
 });

@@ -8,7 +8,7 @@ import {
 import type { HeaderSource } from "../../auth/credentials/header-fields.js";
 import { createHelperCredential, type HelperRunReport } from "../../auth/credentials/helper-credential.js";
 import { runSecretCommand } from "../../auth/credentials/run-program.js";
-import { createOAuthCredential, type OAuthCredentialOptions } from "../../auth/oauth/session/oauth-credential.js";
+import { createOAuthCredential, type OAuthCredentialOptions } from "../../auth/oauth/login/oauth-credential.js";
 import { type Clock, systemClock } from "../../clock.js";
 import type { Entry, NamedField } from "../../config/entry.js";
 import { withEnvFile } from "../../config/env-file.js";

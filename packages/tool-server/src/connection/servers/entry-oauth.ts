@@ -1,8 +1,8 @@
-import type { RequestSettings } from "../../auth/oauth/discovery/known-issuers.js";
-import { createIdentitySession, type IdentitySessionOptions } from "../../auth/oauth/identity/identity-session.js";
+import { createIdentityLogin, type IdentityLoginOptions } from "../../auth/oauth/login/identity.js";
+import type { OAuthLoginOptions } from "../../auth/oauth/login/login-options.js";
+import type { LoginSettings } from "../../auth/oauth/oauth-context.js";
 import { createOAuthLog } from "../../auth/oauth/oauth-log.js";
-import type { OAuthSessionOptions } from "../../auth/oauth/session/session-options.js";
-import type { SignIn } from "../../auth/oauth/sign-in/sign-in.js";
+import type { Ask } from "../../auth/oauth/sign-in/ask.js";
 import type { MachineGrant } from "../../auth/oauth/tokens/machine-grant.js";
 import type { Vault } from "../../auth/vault/vault.js";
 import type { Clock } from "../../clock.js";
@@ -20,12 +20,9 @@ export interface OwnSecretCommand {
 }
 
 /** OAuth settings of one server. */
-export type OAuthOverrides = Pick<
-  OAuthSessionOptions,
-  keyof RequestSettings | "issuer" | "client" | "clientMetadataUrl" | "scopes" | "redirect" | "grant" | "bindsTokens"
-> & {
+export type OAuthOverrides = Pick<OAuthLoginOptions, keyof LoginSettings | "client" | "clientMetadataUrl" | "grant"> & {
   /** The identity provider whose stored sign-in is exchanged for access to this server (enterprise-managed authorization). */
-  readonly identityProvider?: Pick<IdentitySessionOptions, "issuer" | "clientId"> | undefined;
+  readonly identityProvider?: Pick<IdentityLoginOptions, "issuer" | "clientId"> | undefined;
   /** Obtains the secret of `client`. */
   readonly secretCommand?: OwnSecretCommand | undefined;
   /** The settings that the functions of `grant` use, such as the path of a file: functions cannot be compared. */
@@ -57,7 +54,7 @@ export interface OAuthSettings {
   /** The user's profile, such as `development`: profiles share no tokens. Default `default`. */
   readonly profile?: string | undefined;
   /** Asks the user to sign in, after an action of the user. Default: never, and no browser opens. */
-  readonly signIn?: SignIn | undefined;
+  readonly signIn?: Ask | undefined;
   /** The command to sign in to a server, for errors. Default: `wirescope login` and its name. */
   readonly loginCommand?: ((server: string) => string) | undefined;
   /** Whether sign-in endpoints on a loopback host may use http. Default: only for servers with an http url. */
@@ -86,7 +83,7 @@ export interface EntryOAuthOptions {
  * The options of a server's OAuth session, which also identify its tokens in the vault. Its events are reported in the trace of the
  * connection.
  */
-export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptions {
+export function entryOAuthOptions(options: EntryOAuthOptions): OAuthLoginOptions {
   const { settings, info, server, url, http, secrets, clock, report, track } = options;
   const { vault, profile = "default" } = settings;
   // The approval of the entry allows http to this machine.
@@ -113,7 +110,7 @@ export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptio
   };
 }
 
-function enterpriseGrant(options: IdentitySessionOptions): MachineGrant {
-  const session = createIdentitySession(options);
-  return { kind: "enterprise", url: options.issuer, identity: () => session.identity() };
+function enterpriseGrant(options: IdentityLoginOptions): MachineGrant {
+  const login = createIdentityLogin(options);
+  return { kind: "enterprise", url: options.issuer, identity: () => login.identity() };
 }

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createOAuthWorld, type OAuthWorld } from "../../auth/oauth/oauth-world.test.helper.js";
-import type { SignIn } from "../../auth/oauth/sign-in/sign-in.js";
+import type { Ask } from "../../auth/oauth/sign-in/ask.js";
 import type { Vault } from "../../auth/vault/vault.js";
 import type { Clock } from "../../clock.js";
 import { parseConfiguration } from "../../config/parse-configuration.js";
@@ -41,10 +41,10 @@ test("[TS-OAUTH-1] [TS-OAUTH-2] lets a user sign in at the first use, and contin
 test("waits longer for a user than for a silent server, in the handshake and in a call", async () => {
   const world = await createOAuthWorld();
   const clock = createFakeClock(Date.now());
-  const slow: SignIn = {
-    async begin(request, signal) {
+  const slow: Ask = {
+    async show(request, signal) {
       clock.advance(200_000);
-      return world.person.begin(request, signal);
+      return world.person.show(request, signal);
     },
   };
   const connection = await serversOf(world, { signIn: slow }, clock).open("notes");
@@ -67,8 +67,8 @@ test("(11) names the command in the failure if there is no user to ask, and does
 
 test("names the server once if a sign-in failed", async () => {
   const world = await createOAuthWorld();
-  const signIn: SignIn = {
-    async begin() {
+  const signIn: Ask = {
+    async show() {
       throw new Error("no browser");
     },
   };

@@ -1,4 +1,4 @@
-import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/oauth-session.js";
+import { createOAuthLogin, type OAuthLogin } from "../../auth/oauth/login/oauth-login.js";
 import { type Clock, systemClock } from "../../clock.js";
 import type { Entry } from "../../config/entry.js";
 import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
@@ -43,7 +43,7 @@ export interface ToolServerSettings
 export interface OpenedToolServer {
   readonly connection: Connection;
   /** To sign in and out; undefined if the entry has its own credential, and for stdio servers. */
-  readonly oauth: OAuthSession | undefined;
+  readonly oauth: OAuthLogin | undefined;
 }
 
 /** The dependencies of a connection to one entry. */
@@ -113,7 +113,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
   const oauth =
     options.oauth === undefined || http === undefined || resolved.type === "stdio" || !usesOAuth(entry)
       ? undefined
-      : createOAuthSession({
+      : createOAuthLogin({
           ...entryOAuthOptions({
             settings: options.oauth,
             info,

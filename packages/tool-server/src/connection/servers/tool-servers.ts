@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { OAuthSession } from "../../auth/oauth/session/oauth-session.js";
+import type { OAuthLogin } from "../../auth/oauth/login/oauth-login.js";
 import type { Entry } from "../../config/entry.js";
 import { partsOfFindings } from "../../config/finding.js";
 import { type Configuration, disabledParts, unknownServer } from "../../config/parse-configuration.js";
@@ -28,7 +28,7 @@ export interface ToolServers {
   /**
    * The OAuth session of a server, to sign in and out; undefined if the entry has its own credential. Rejects as `open` does.
    */
-  oauth(name: string, variables?: Variables): Promise<OAuthSession | undefined>;
+  oauth(name: string, variables?: Variables): Promise<OAuthLogin | undefined>;
   /** The connections that are open. */
   readonly connections: readonly Connection[];
   /** Closes them all. */

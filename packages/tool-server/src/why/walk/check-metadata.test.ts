@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { contextOf } from "../../auth/oauth/login/login-options.js";
 import { createTestHttpClient } from "../../auth/oauth/oauth-world.test.helper.js";
-import { contextOf } from "../../auth/oauth/session/session-options.js";
+import { createMemoryVault } from "../../auth/vault/memory-vault.js";
 import { systemClock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
 import { startHostileServer } from "../../http/hostile-http-server.test.helper.js";
@@ -46,7 +47,16 @@ async function check(
       };
     },
   };
-  const context = contextOf({ server: "api", url: server.url.href, http, secrets, clock, allowInsecureLoopback: true });
+  const context = contextOf({
+    profile: "",
+    vault: createMemoryVault(),
+    server: "api",
+    url: server.url.href,
+    http,
+    secrets,
+    clock,
+    allowInsecureLoopback: true,
+  });
   const options: MetadataOptions = {
     challenged: [],
     knownIssuer: undefined,

@@ -1,13 +1,15 @@
+import { randomUUID } from "node:crypto";
 import { carriesCredential } from "../../auth/credentials/refusal-evidence.js";
 import { createClientStore } from "../../auth/oauth/clients/client-store.js";
 import { type ClientDefect, clientDefectIn, isUnknownClientCode } from "../../auth/oauth/clients/register-client.js";
 import type { AuthorizationServer } from "../../auth/oauth/discovery/authorization-server.js";
 import { requestRules } from "../../auth/oauth/discovery/known-issuers.js";
-import type { OAuthContext } from "../../auth/oauth/oauth-context.js";
+import { contextOf, type OAuthLoginOptions } from "../../auth/oauth/login/login-options.js";
+import { type OAuthContext, vaultKeyOf } from "../../auth/oauth/oauth-context.js";
 import { peerText, urlText } from "../../auth/oauth/oauth-errors.js";
 import { type OAuthResponse, sendOAuthRequest } from "../../auth/oauth/requests/oauth-request.js";
-import { contextOf, type OAuthSessionOptions, vaultKeyOf } from "../../auth/oauth/session/session-options.js";
 import { createAuthorizationAttempt } from "../../auth/oauth/sign-in/authorization-code.js";
+import { createMemoryVault } from "../../auth/vault/memory-vault.js";
 import type { ConnectionInfo, CredentialDescription } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
@@ -81,6 +83,8 @@ export async function checkOffer(
   const context = contextOf({
     server: entry.name,
     url,
+    profile: "",
+    vault: createMemoryVault(),
     http,
     secrets,
     clock,
@@ -114,14 +118,14 @@ export async function checkOffer(
  */
 async function checkClient(
   context: OAuthContext,
-  options: OAuthSessionOptions,
+  options: OAuthLoginOptions,
   server: AuthorizationServer,
   resource: string,
   signal: AbortSignal,
 ): Promise<ClientEvidence> {
   const clients = createClientStore(context, {
     vault: options.vault,
-    keyOf: (issuer) => vaultKeyOf(options, issuer, "client"),
+    keyOf: (issuer) => vaultKeyOf(context, issuer, "client"),
     configured: options.client,
     metadataUrl: options.clientMetadataUrl,
   });
@@ -137,7 +141,8 @@ async function checkClient(
     return { ...base, outcome: "unclear", evidence: [`A client exists (${client.kind}), and was not tried.`] };
   }
   try {
-    const { url } = createAuthorizationAttempt(context, server, client, { redirectUri, rules, scopes: [] });
+    const requested = { redirectUri, state: randomUUID(), rules, scopes: [] };
+    const { url } = createAuthorizationAttempt(context, server, client, requested);
     const headers = { accept: "text/html, application/json" };
     const request = { method: "GET", url, headers, requested: "the check of the client" } as const;
     const response = await sendOAuthRequest(context, request, signal);

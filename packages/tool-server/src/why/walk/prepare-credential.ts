@@ -1,8 +1,8 @@
 import type { Credential } from "../../auth/credentials/credential.js";
 import type { HelperRunReport } from "../../auth/credentials/helper-credential.js";
+import type { OAuthLoginOptions } from "../../auth/oauth/login/login-options.js";
+import { createOAuthLogin, type OAuthLogin } from "../../auth/oauth/login/oauth-login.js";
 import type { OAuthEvent } from "../../auth/oauth/oauth-log.js";
-import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/oauth-session.js";
-import type { OAuthSessionOptions } from "../../auth/oauth/session/session-options.js";
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
 import { usesOAuth } from "../../config/variable-uses.js";
 import { createEntryCredential, createSecretReader } from "../../connection/servers/entry-credential.js";
@@ -106,8 +106,8 @@ const vaultMs = 30_000;
 
 export interface StoredSignIn {
   /** Undefined if the vault cannot be used. */
-  readonly session: OAuthSession | undefined;
-  readonly options: OAuthSessionOptions | undefined;
+  readonly session: OAuthLogin | undefined;
+  readonly options: OAuthLoginOptions | undefined;
   readonly vault: OAuthEvidence["vault"];
   readonly vaultFailure: FailureEvidence | undefined;
   readonly before: OAuthDescription | undefined;
@@ -134,11 +134,11 @@ async function openSignIn(
     const vault = await within(walk, () => opening, vaultMs);
     const settings = { vault, profile, overrides, allowInsecureLoopback: options.allowInsecureLoopback };
     const shared = { info, http, secrets, clock, report };
-    const sessionOptions: OAuthSessionOptions = {
+    const sessionOptions: OAuthLoginOptions = {
       ...entryOAuthOptions({ ...shared, settings, server: entry.name, url, oauth, secretReader }),
       limits: { requestMs, tokenMs: Math.min(walk.responseMs, 30_000), discoveryMs: 3 * requestMs },
     };
-    const session = createOAuthSession(sessionOptions);
+    const session = createOAuthLogin(sessionOptions);
     session.context.log.subscribe((event) => events.push(event));
     const before = await session.status();
     const { summary, warning } = vault.describe();

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { expect, test } from "vitest";
 import { startBareIssuer } from "../bare-issuer.test.helper.js";
 import { createOAuthWorld } from "../oauth-world.test.helper.js";
-import type { SignIn } from "../sign-in/sign-in.js";
+import type { Ask } from "../sign-in/ask.js";
 import { chooseAuthentication, readClientKey } from "./oauth-client.js";
 
 test("a registration request names a native client, its grants and its redirect", async () => {
@@ -56,8 +56,8 @@ test("a client id that is too long for a URL is refused, and the next sign-in re
     return [200, { issuer: self, ...Object.fromEntries(endpoints), ...registration }];
   });
   world.tool.authorizationServers = [issuer];
-  const declining: SignIn = {
-    async begin(request) {
+  const declining: Ask = {
+    async show(request) {
       world.signInRequests.push(request);
       throw new Error("Not now.");
     },
@@ -94,7 +94,7 @@ test.each([
     return [200, { issuer: self, ...endpoints, ...registration }];
   });
   world.tool.authorizationServers = [issuer];
-  const declining: SignIn = { begin: () => Promise.reject(new Error("Not now.")) };
+  const declining: Ask = { show: () => Promise.reject(new Error("Not now.")) };
   for (let signIn = 0; signIn < 2; signIn += 1) {
     await expect(world.session().signIn(declining)).rejects.toMatchObject({ code: "SIGN_IN_FAILED" });
   }
@@ -112,8 +112,8 @@ test("suggests a token or an API key if a server publishes no OAuth metadata and
 
 test("a configured client is used instead of a registration, and keeps its port", async () => {
   const world = await createOAuthWorld();
-  const reluctant: SignIn = {
-    async begin(request) {
+  const reluctant: Ask = {
+    async show(request) {
       world.signInRequests.push(request);
       throw new Error("That was enough.");
     },

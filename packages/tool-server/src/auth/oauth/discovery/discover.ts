@@ -98,6 +98,12 @@ export function discoverIssuer(
   });
 }
 
+/** Discovers the metadata of an identity provider, whose issuer is the url. */
+export async function discoverProvider(context: OAuthContext): Promise<Discovery> {
+  const server = await discoverIssuer(context, context.settings.issuer ?? context.url.href, true);
+  return { server, resource: server.issuer, resourceScopes: undefined, bindsTokens: false, changedFrom: undefined };
+}
+
 /** The resource identifier of a tool server that publishes none: its url, without a trailing slash. */
 export function resourceOf(url: URL): string {
   const { origin, pathname, search } = url;

@@ -1,4 +1,5 @@
 import { parseUrl } from "../../../url.js";
+import type { LoginSettings } from "../oauth-context.js";
 
 /** How an authorization server differs from the specification, as its operator documents it. */
 interface KnownIssuer {
@@ -72,18 +73,6 @@ export function knownIssuer(issuer: string): KnownIssuer | undefined {
   return rows.find(({ hosts, path }) => hosts.test(url.hostname) && (path?.test(url.pathname) ?? true));
 }
 
-/** The user's settings for requests to the authorization server of a tool server. */
-export interface RequestSettings {
-  /** Parameters to add to authorization requests, such as `audience`. They do not override the standard parameters. */
-  readonly authorizeParameters?: Readonly<Record<string, string>> | undefined;
-  /** The resource to request tokens for (RFC 8707), or false to name none. Default: as the tool server publishes it. */
-  readonly resource?: string | false | undefined;
-  /** Whether to use PKCE although the metadata of the authorization server does not list S256. Default false: the sign-in fails. */
-  readonly assumePkce?: boolean | undefined;
-  /** The `prompt` of authorization requests, such as `consent`. Default none. */
-  readonly prompt?: string | undefined;
-}
-
 /** How the requests to an authorization server are built. */
 export interface RequestRules {
   /** The resource of the token (RFC 8707); undefined to send none. */
@@ -97,7 +86,7 @@ export interface RequestRules {
 export function requestRules(
   { issuer, offersPkce }: { readonly issuer: string; readonly offersPkce: boolean },
   resource: string,
-  settings: RequestSettings,
+  settings: LoginSettings,
 ): RequestRules {
   const { hasPkce = false, rejectsResource = false, parameters } = knownIssuer(issuer) ?? {};
   const sent = settings.resource ?? (rejectsResource ? false : resource);

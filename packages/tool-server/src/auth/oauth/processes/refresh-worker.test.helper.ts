@@ -7,8 +7,8 @@ import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { openFileVault } from "../../vault/file-vault.js";
 import { keyFromVariable } from "../../vault/key-source.js";
 import type { Vault } from "../../vault/vault.js";
-import { createOAuthCredential } from "../session/oauth-credential.js";
-import { createOAuthSession } from "../session/oauth-session.js";
+import { createOAuthCredential } from "../login/oauth-credential.js";
+import { createOAuthLogin } from "../login/oauth-login.js";
 
 /** The task of the process, as a line of JSON. */
 export interface WorkerTask {
@@ -79,7 +79,7 @@ const vault: Vault = {
       }),
     ),
 };
-const session = createOAuthSession({
+const session = createOAuthLogin({
   server: "notes",
   url,
   profile: "test",

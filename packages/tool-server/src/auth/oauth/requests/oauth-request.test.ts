@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../clock.js";
 import { createHttpClient } from "../../../http/create-http-client.js";
 import { createSecretRegistry } from "../../../secrets/redactor.js";
+import { createMemoryVault } from "../../vault/memory-vault.js";
 import { defaultOAuthLimits, type OAuthContext } from "../oauth-context.js";
 import { createOAuthLog } from "../oauth-log.js";
 import { testTransport } from "../oauth-world.test.helper.js";
@@ -54,6 +55,11 @@ function contextOf(serverUrl: string, trusted: readonly string[] = []): OAuthCon
     clock: systemClock,
     limits: defaultOAuthLimits,
     allowInsecureLoopback: true,
+    profile: "test",
+    tenant: "",
+    settings: {},
+    vault: createMemoryVault(),
+    isIdentityProvider: false,
     log: createOAuthLog({ secrets, clock: systemClock }),
   };
 }

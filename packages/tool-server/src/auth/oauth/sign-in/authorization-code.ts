@@ -23,10 +23,13 @@ export interface AuthorizationAttempt {
 
 export interface AuthorizationParameters {
   readonly redirectUri: string;
+  readonly state: string;
   readonly rules: RequestRules;
   readonly scopes: readonly string[];
   /** The thumbprint of the key to bind the tokens to (RFC 9449, section 10). */
   readonly keyThumbprint?: string | undefined;
+  /** For an identity token (OpenID Connect). */
+  readonly nonce?: string | undefined;
 }
 
 /** Creates an authorization request with PKCE (S256) and a state. Throws AUTHORIZATION_SERVER_INVALID if the server does not support it. */
@@ -36,7 +39,7 @@ export function createAuthorizationAttempt(
   client: OAuthClient,
   requested: AuthorizationParameters,
 ): AuthorizationAttempt {
-  const { redirectUri, rules, scopes, keyThumbprint } = requested;
+  const { redirectUri, state, rules, scopes, keyThumbprint, nonce } = requested;
   const { authorizationEndpoint, publishedIssuer: issuer, sendsIssuer } = server;
   if (authorizationEndpoint === undefined) {
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
@@ -53,7 +56,6 @@ export function createAuthorizationAttempt(
     });
   }
   const codeVerifier = randomBytes(32).toString("base64url");
-  const state = randomBytes(32).toString("base64url");
   context.secrets.add(codeVerifier);
   const parameters = {
     ...rules.parameters,
@@ -68,6 +70,7 @@ export function createAuthorizationAttempt(
     // Never "consent" by default: an organization may have consented for all of its users, and not allow them to consent.
     ...(rules.prompt === undefined ? {} : { prompt: rules.prompt }),
     ...(keyThumbprint === undefined ? {} : { dpop_jkt: keyThumbprint }),
+    ...(nonce === undefined ? {} : { nonce }),
   };
   const url = new URL(authorizationEndpoint);
   // Setting a parameter encodes the complete query again.
@@ -94,7 +97,7 @@ export function processAuthorizationResponse(
     if (parameters.getAll(name).length > 1)
       throw failed(`the sign-in response contains ${name} twice, and was rejected.`);
   }
-  if (!isStateOf(expected, parameters)) {
+  if (parameters.get("state") !== expected.state) {
     throw failed(`the response belongs to another sign-in (its state differs), and was rejected.`);
   }
   const issuer = parameters.get("iss");
@@ -117,11 +120,6 @@ export function processAuthorizationResponse(
   }
   if (code === null || code === "") throw failed("the sign-in response contains neither a code nor an error.");
   return code;
-}
-
-/** Whether a response belongs to a request. */
-export function isStateOf({ state }: Pick<Expected, "state">, parameters: URLSearchParams): boolean {
-  return parameters.get("state") === state;
 }
 
 // A Map, because the server chooses the key.

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
 import { startBareIssuer } from "../bare-issuer.test.helper.js";
 import { parseResourceChallenge } from "../discovery/resource-challenge.js";
+import type { OAuthLogin } from "../login/oauth-login.js";
 import type { OAuthStep } from "../oauth-step.js";
 import { createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
-import type { OAuthSession } from "../session/oauth-session.js";
 
 /** A tool server whose authorization server has only a device flow, and issues a token at the second request for it. */
 async function createDeviceWorld(): Promise<{ readonly world: OAuthWorld; readonly asked: readonly string[] }> {
@@ -29,7 +29,7 @@ async function createDeviceWorld(): Promise<{ readonly world: OAuthWorld; readon
 }
 
 /** The steps of a session, from now on. */
-function stepsOf({ context }: OAuthSession): OAuthStep[] {
+function stepsOf({ context }: OAuthLogin): OAuthStep[] {
   const steps: OAuthStep[] = [];
   onTestFinished(context.log.subscribe((event) => event.kind === "request" && steps.push(event.step), true));
   return steps;

@@ -1,133 +1,235 @@
+import { randomBytes } from "node:crypto";
 import { commandLine } from "../../../command-line.js";
-import type { VaultDescription } from "../../vault/vault.js";
+import { ToolServerError } from "../../../errors.js";
 import type { ClientStore } from "../clients/client-store.js";
-import type { OAuthClient } from "../clients/oauth-client.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
-import type { Discovery } from "../discovery/discover.js";
-import { knownIssuer, type RequestRules } from "../discovery/known-issuers.js";
-import type { OAuthContext } from "../oauth-context.js";
+import { type Discovery, discover, discoverProvider } from "../discovery/discover.js";
+import { knownIssuer, requestRules } from "../discovery/known-issuers.js";
+import { parseResourceChallenge, probeChallenge, type ResourceChallenge } from "../discovery/resource-challenge.js";
+import { scopesBeyond, selectScopes, unionOf } from "../discovery/scopes.js";
+import { type IssuerStore, issuerChanged } from "../issuer-store.js";
+import { type LoginItem, type OAuthContext, vaultKeyOf } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
-import type { ProofKey } from "../tokens/proof-key.js";
-import type { TokenOutcome } from "../tokens/token-request.js";
-import type { RedirectOptions } from "./callback-receiver.js";
+import type { SetEnding } from "../oauth-log.js";
+import { createProofKey, proofKeyToJson } from "../tokens/proof-key.js";
+import type { TokenManager } from "../tokens/token-manager.js";
+import { tokensOf } from "../tokens/token-request.js";
+import { type HeldToken, isExpired, scopesOf, type TokenRecord } from "../tokens/token-store.js";
+import type { Ask, SignInReason } from "./ask.js";
+import type { AttemptResult, SignInAttempt } from "./attempt.js";
+import { signInByBrowser } from "./browser.js";
+import { signInByDevice } from "./device.js";
+
+/** Options of one sign-in. */
+export interface SignInOptions {
+  /** What the tool server requires. Default: found out with a request without a token. */
+  readonly challenge?: ResourceChallenge | undefined;
+  /** Scopes to request in addition to those that the server names. */
+  readonly scopes?: readonly string[] | undefined;
+  /** Default "asked": a user is always asked; otherwise not if another process has signed in meanwhile. */
+  readonly reason?: SignInReason | undefined;
+  /** Default: with a browser, unless the authorization server supports only devices. */
+  readonly way?: "browser" | "device" | undefined;
+  /** The refused token. */
+  readonly refused?: HeldToken | undefined;
+  /** The page on which the user started it. The last page of a sign-in with a browser has a link to it. Default: none. */
+  readonly returnTo?: string | undefined;
+  /** Whether it stops before it registers a client or asks a user, with SIGN_IN_NEEDED. What would follow is reported as planned. Default false. */
+  readonly isDryRun?: boolean | undefined;
+}
+
+/** The parts of a login that a sign-in uses. */
+export interface SignInParts {
+  readonly context: OAuthContext;
+  readonly clients: ClientStore;
+  readonly issuers: IssuerStore;
+  /** The tokens of the issuer that is pinned. */
+  readonly tokens: (options: { readonly isFresh: boolean }) => Promise<TokenManager | undefined>;
+  /** The tokens of an issuer, which becomes the one in use. */
+  readonly tokensOf: (issuer: string) => TokenManager;
+}
 
 /**
- * Asks the user to sign in. Pass one only if a user has just done something that requires it, and is waiting: without it, no
- * browser is ever opened.
+ * Lets a user sign in: from the discovery of the authorization server to the stored token. A dead client repeats it once.
+ *
+ * Rejects with SIGN_IN_FAILED, ISSUER_CHANGED, AUTHORIZATION_ORIGIN_UNCONFIRMED, AUTHORIZATION_SERVER_INVALID, REGISTRATION_REFUSED or
+ * TOKEN_REFUSED.
  */
-export interface SignIn {
-  /** Our page on which the user started it. The last page of a sign-in with a browser has a link to it. Default: none. */
-  readonly returnTo?: string | undefined;
-  /**
-   * Shows what will be requested, and opens the sign-in page for the user. Resolves with the address that they pasted, or
-   * with undefined to wait for the redirect of the browser. Rejects if they decline. The signal aborts as soon as the
-   * sign-in has ended.
-   */
-  begin(request: SignInRequest, signal: AbortSignal): Promise<SignInReply | undefined>;
-  /** Shows a sentence that the user should know while the sign-in continues. Default: it is not shown. */
-  notify?(text: string): void;
-  /**
-   * Asks whether to sign in with another authorization server than before. Default: no, and the sign-in fails with
-   * ISSUER_CHANGED.
-   */
-  confirmIssuer?(change: IssuerChange, signal: AbortSignal): Promise<boolean>;
-  /**
-   * Asks whether to sign in at a page at another origin than the authorization server. Default: no, and the sign-in
-   * fails with AUTHORIZATION_ORIGIN_UNCONFIRMED.
-   */
-  confirmOrigin?(page: ForeignOrigin, signal: AbortSignal): Promise<boolean>;
+export async function signIn(
+  parts: SignInParts,
+  ask: Ask,
+  options: SignInOptions,
+  signal: AbortSignal,
+  setEnding: SetEnding,
+): Promise<HeldToken> {
+  const { context, clients, issuers, tokens } = parts;
+  const { settings, vault, clock, log } = context;
+  const { reason = "asked", refused } = options;
+  const startedAt = clock.now();
+  if (reason !== "asked") {
+    const other = await (await tokens({ isFresh: true }))?.reload();
+    if (other !== undefined && isEnough(context, other, refused, options.challenge)) {
+      setEnding({ outcome: "adopted" });
+      return other;
+    }
+  }
+  const { isIdentityProvider } = context;
+  const isProbed = options.challenge === undefined && !isIdentityProvider;
+  const probed = isProbed ? await probeChallenge(context, signal) : undefined;
+  const challenge = probed ?? options.challenge ?? parseResourceChallenge(undefined);
+  const setAside = (item: LoginItem, issuer = ""): Promise<void> => vault.setAside(vaultKeyOf(context, issuer, item));
+  // A sign-in replaces damaged entries; otherwise it would always fail.
+  const pin = await readable(
+    () => issuers.read(),
+    () => setAside("issuer"),
+  );
+  const discovery = isIdentityProvider
+    ? await discoverProvider(context)
+    : await discover(context, {
+        resourceMetadata: challenge.resourceMetadata,
+        isSignInRequired: probed?.isSignInRequired,
+        knownIssuer: pin?.issuer,
+        pinnedIssuer: settings.issuer,
+        signal,
+      });
+  const { server } = discovery;
+  await confirmIssuer(context, discovery, ask, signal);
+  const known = pin?.issuer === server.issuer ? pin : undefined;
+  const confirmed = new Set(known?.confirmedOrigins);
+  const manager = parts.tokensOf(server.issuer);
+  const before = refused?.record ?? (await readable(() => manager.reload()))?.record;
+  const previousScopes = before?.requestedScopes ?? known?.requestedScopes ?? [];
+  await readable(
+    () => vault.get(vaultKeyOf(context, server.issuer, "client")),
+    () => setAside("client", server.issuer),
+  );
+  const selected = selectScopes({
+    challenged: challenge.scopes,
+    isStepUp: reason === "step-up",
+    configured: settings.scopes ?? [],
+    resourceScopes: discovery.resourceScopes,
+    previous: discovery.changedFrom === undefined ? previousScopes : [],
+    server,
+  });
+  const scopes = unionOf(selected, options.scopes ?? []);
+  const isBound = settings.bindsTokens === true || discovery.bindsTokens || challenge.requiresProof;
+  const key = isBound ? await createProofKey(context) : undefined;
+  log.note(
+    "asking",
+    `Asking the user to sign in with ${server.issuer}, scopes: ${scopes.join(" ") || "chosen by the server"}.`,
+  );
+  const attempt: SignInAttempt = {
+    context,
+    server,
+    clients,
+    rules: requestRules(server, discovery.resource, settings),
+    scopes,
+    key,
+    nonce: isIdentityProvider ? randomBytes(32).toString("base64url") : undefined,
+    ask,
+    prompt: {
+      server: context.server,
+      issuer: server.issuer,
+      tokenOrigin: tokenOriginOf(server),
+      reason,
+      scopes,
+      newScopes: scopesBeyond(previousScopes, scopes),
+      vault: vault.describe(),
+    },
+    returnTo: options.returnTo,
+    isDryRun: options.isDryRun ?? false,
+    signal,
+    confirmOrigin: (page) => confirmOrigin(context, server, page, ask, confirmed, signal),
+    signedInElsewhere: (over) => signedInSince(context, manager, startedAt, over),
+  };
+  const isDeviceOnly = server.authorizationEndpoint === undefined && server.deviceEndpoint !== undefined;
+  const result = await attemptTwice(attempt, options.way ?? (isDeviceOnly ? "device" : "browser"));
+  if ("held" in result) {
+    setEnding({ outcome: "adopted", text: "Another process has signed in." });
+    return result.held;
+  }
+  const record = {
+    ...tokensOf(result.outcome),
+    clientId: result.client.clientId,
+    resource: discovery.resource,
+    requestedScopes: scopes,
+    proofKey: key && proofKeyToJson(key),
+    signedInAt: clock.now(),
+  };
+  await issuers.write({
+    issuer: server.issuer,
+    confirmedOrigins: [...confirmed],
+    requestedScopes: scopes,
+    isPublished: server.isAssumed ? undefined : true,
+  });
+  const held = await manager.save(record);
+  setEnding({ outcome: "done", text: doneText(record) });
+  return held;
 }
 
-/** The request that is shown to the user. It contains no secret, except a url that must not be stored. */
-export interface SignInRequest {
-  /** The name of the tool server. */
-  readonly server: string;
-  /** The authorization server. */
-  readonly issuer: string;
-  /** The origin of its token endpoint, if that is another one. */
-  readonly tokenOrigin?: string | undefined;
-  readonly reason: SignInReason;
-  /** The scopes that will be requested; empty if the authorization server chooses. */
-  readonly scopes: readonly string[];
-  /** The scopes that were not requested at the last sign-in. */
-  readonly newScopes: readonly string[];
-  readonly way: SignInWay;
-  /** The storage for the tokens, and its warnings. */
-  readonly vault: VaultDescription;
+/** A registration that turns out to be dead is replaced, and the user is asked once more. */
+async function attemptTwice(attempt: SignInAttempt, way: "browser" | "device"): Promise<AttemptResult> {
+  const run = way === "browser" ? signInByBrowser : signInByDevice;
+  const first = await run(attempt);
+  if ("held" in first || first.outcome.kind !== "refused" || first.outcome.error !== "invalid_client") return first;
+  return (await attempt.clients.drop(attempt.server, first.client)) ? run(attempt) : first;
 }
 
-/** Why the user has to sign in: on request, for the first time, because the tokens are no longer valid, or to grant more scopes. */
-export type SignInReason = "asked" | "first" | "dead" | "step-up";
-
-/** How a user signs in: in a browser, or with a code on another device. */
-export type SignInWay =
-  /** Open the url in a browser; it is redirected to the redirect URI, or its address is pasted. */
-  | { readonly kind: "browser"; readonly url: string; readonly redirectUri: string }
-  /** Open the url on any device, and enter the code. */
-  | {
-      readonly kind: "device";
-      readonly url: string;
-      /** The url that includes the code, if there is one. */
-      readonly completeUrl: string | undefined;
-      readonly userCode: string;
-      /** In milliseconds since the epoch. */
-      readonly expiresAt: number;
-    };
-
-/** The address that the browser was redirected to, as copied by the user. */
-export interface SignInReply {
-  readonly pasted: string;
+/** Resolves with the token of a sign-in that another process completes after `startedAt`. */
+function signedInSince(
+  { vault }: OAuthContext,
+  manager: TokenManager,
+  startedAt: number,
+  signal: AbortSignal,
+): Promise<HeldToken> {
+  return new Promise((resolve) => {
+    const stop = vault.watch(async () => {
+      // The next caller that needs the token reports that it cannot be read.
+      const found = await manager.reload().catch(() => undefined);
+      if (found !== undefined && (found.record.signedInAt ?? 0) > startedAt) resolve(found);
+    });
+    signal.addEventListener("abort", stop, { once: true });
+  });
 }
 
-/** An authorization server asks a user to sign in at another origin than its own. */
-export interface ForeignOrigin {
-  readonly server: string;
-  readonly issuer: string;
-  readonly origin: string;
-  /** The origin of its token endpoint, if that is not its own. */
-  readonly tokenOrigin?: string | undefined;
+/** Reads the vault; undefined if the entry is damaged, after `onDamaged`. */
+async function readable<T>(read: () => Promise<T>, onDamaged?: () => Promise<void>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!ToolServerError.is(error, "VAULT_UNREADABLE")) throw error;
+    await onDamaged?.();
+    return undefined;
+  }
 }
 
-/** A tool server names another authorization server than before. */
-export interface IssuerChange {
-  readonly server: string;
-  readonly from: string;
-  readonly to: string;
+/** Whether a token differs from the refused one, has not expired, and has the required scopes. */
+function isEnough(
+  { clock }: OAuthContext,
+  { record, revision }: HeldToken,
+  refused: HeldToken | undefined,
+  challenge: ResourceChallenge | undefined,
+): boolean {
+  if (revision === refused?.revision || isExpired(record, clock.now())) return false;
+  return scopesBeyond(scopesOf(record), challenge?.scopes ?? []).length === 0;
 }
 
-/** The dependencies of one sign-in, with a browser or by device. */
-export interface SignInContext {
-  readonly context: OAuthContext;
-  readonly discovery: Discovery;
-  readonly rules: RequestRules;
-  readonly clients: ClientStore;
-  readonly signIn: SignIn;
-  readonly confirmOrigin: ConfirmOrigin;
-  readonly scopes: readonly string[];
-  readonly newScopes: readonly string[];
-  readonly reason: SignInRequest["reason"];
-  /** The key to bind the tokens to, if any. */
-  readonly key: ProofKey | undefined;
-  readonly redirect: RedirectOptions;
-  readonly vault: VaultDescription;
-  readonly isDryRun: boolean;
-  /** Aborts when the time limit of the sign-in is reached, or the caller gave up. */
-  readonly signal: AbortSignal;
-}
-
-/** The result of a sign-in, and its client. */
-export interface SignInOutcome {
-  readonly client: OAuthClient;
-  readonly outcome: TokenOutcome;
+async function confirmIssuer(
+  context: OAuthContext,
+  { changedFrom: from, server: { issuer: to } }: Discovery,
+  ask: Ask,
+  signal: AbortSignal,
+): Promise<void> {
+  // The user configured it.
+  if (from === undefined || context.settings.issuer === to) return;
+  const failure = issuerChanged(context, from, to);
+  if (!(await ask.confirm?.({ kind: "issuer", server: context.server, from, to }, signal))) throw failure;
 }
 
 /** The origin of the token endpoint, if it is not that of the issuer. */
-export function tokenOriginOf({ issuer, tokenEndpoint }: AuthorizationServer): string | undefined {
+function tokenOriginOf({ issuer, tokenEndpoint }: AuthorizationServer): string | undefined {
   return tokenEndpoint.origin === new URL(issuer).origin ? undefined : tokenEndpoint.origin;
 }
-
-/** Checks that a user may be sent to a page. Rejects with AUTHORIZATION_ORIGIN_UNCONFIRMED. */
-type ConfirmOrigin = (page: URL, signal: AbortSignal) => Promise<void>;
 
 /**
  * Lets a user decide about a sign-in page that is not at the issuer's own origin. A hostile authorization server can
@@ -135,26 +237,42 @@ type ConfirmOrigin = (page: URL, signal: AbortSignal) => Promise<void>;
  * Security Best Current Practice, RFC 9700, section 4.4). `confirmed` are the origins that the user confirmed; new ones are
  * added.
  */
-export function createConfirmOrigin(
+async function confirmOrigin(
   context: OAuthContext,
   authorizationServer: AuthorizationServer,
-  signIn: SignIn,
+  { origin }: URL,
+  ask: Ask,
   confirmed: Set<string>,
-): ConfirmOrigin {
+  signal: AbortSignal,
+): Promise<void> {
   const { issuer } = authorizationServer;
-  return async ({ origin }, signal) => {
-    if (origin === new URL(issuer).origin || confirmed.has(origin)) return;
-    if (knownIssuer(issuer)?.pages?.includes(origin)) return;
-    const { server } = context;
-    const tokenOrigin = tokenOriginOf(authorizationServer);
-    const foreignOrigin = { issuer, origin, ...(tokenOrigin && { tokenOrigin }) };
-    if (!((await signIn.confirmOrigin?.({ server, ...foreignOrigin }, signal)) ?? false)) {
-      const code = "AUTHORIZATION_ORIGIN_UNCONFIRMED";
-      const tokens = tokenOrigin === undefined ? "" : ` Tokens would be requested from ${tokenOrigin}.`;
-      const problem = `its authorization server ${peerText(context, issuer)} asks you to sign in at another origin, ${origin}, which you have not confirmed.${tokens} A hostile server does this to get access to your account at ${origin}.`;
-      const advice = `If you know that both belong together, confirm it: ${commandLine("login", server, "--authorization-origin", origin)}`;
-      throw oauthFailure(context, code, { problem, advice }, { details: { foreignOrigin } });
-    }
-    confirmed.add(origin);
-  };
+  const { server, settings } = context;
+  // The user configured the authorization server, and so trusts its metadata.
+  if (settings.issuer !== undefined || origin === new URL(issuer).origin || confirmed.has(origin)) return;
+  if (knownIssuer(issuer)?.pages?.includes(origin)) return;
+  const tokenOrigin = tokenOriginOf(authorizationServer);
+  const foreignOrigin = { issuer, origin, ...(tokenOrigin && { tokenOrigin }) };
+  if (!(await ask.confirm?.({ kind: "origin", server, ...foreignOrigin }, signal))) {
+    const tokens = tokenOrigin === undefined ? "" : ` Tokens would be requested from ${tokenOrigin}.`;
+    const problem = `its authorization server ${peerText(context, issuer)} asks you to sign in at another origin, ${origin}, which you have not confirmed.${tokens} A hostile server does this to get access to your account at ${origin}.`;
+    const advice = `If you know that both belong together, confirm it: ${commandLine("login", server, "--authorization-origin", origin)}`;
+    throw oauthFailure(
+      context,
+      "AUTHORIZATION_ORIGIN_UNCONFIRMED",
+      { problem, advice },
+      { details: { foreignOrigin } },
+    );
+  }
+  confirmed.add(origin);
+}
+
+function doneText({ identity, expiresAt, refreshToken, requestedScopes }: TokenRecord): string {
+  const account = identity === undefined ? "" : ` as ${identity}`;
+  const until = expiresAt === undefined ? "" : ` The token expires at ${new Date(expiresAt).toISOString()}.`;
+  const advice = requestedScopes.includes("offline_access")
+    ? ' If the server issues one only after a new consent, set "prompt": "consent" in its OAuth settings.'
+    : "";
+  const renewal =
+    refreshToken === undefined ? ` There is no refresh token, so it is used until the server rejects it.${advice}` : "";
+  return `Signed in${account}.${until}${renewal}`;
 }

@@ -1,6 +1,6 @@
 import { printableText } from "../../../printable-text.js";
+import type { Ask, SignInPrompt } from "./ask.js";
 import { hasBrowser, openBrowser } from "./open-browser.js";
-import type { SignIn, SignInRequest } from "./sign-in.js";
 
 /** The terminal of the user who signs in. */
 export interface TerminalSignInOptions {
@@ -14,7 +14,7 @@ export interface TerminalSignInOptions {
   readonly confirmedOrigin?: string | undefined;
 }
 
-const reasons: Readonly<Record<SignInRequest["reason"], string>> = {
+const reasons: Readonly<Record<SignInPrompt["reason"], string>> = {
   asked: "as requested",
   first: "because there is no sign-in yet",
   dead: "because the last sign-in expired",
@@ -25,7 +25,7 @@ const reasons: Readonly<Record<SignInRequest["reason"], string>> = {
  * Lets the person at the terminal sign in, as the command line does: shows the requested scopes, opens the browser, whose redirect this
  * process receives on the loopback interface, and accepts a pasted address. Several sign-ins run one after the other.
  */
-export function createTerminalSignIn(options: TerminalSignInOptions = {}): SignIn {
+export function createTerminalSignIn(options: TerminalSignInOptions = {}): Ask {
   const { env = process.env, stderr = process.stderr, ask, confirmedOrigin } = options;
   const say = (text = ""): void => {
     stderr.write(`${printableText(text, Number.POSITIVE_INFINITY)}\n`);
@@ -41,7 +41,7 @@ export function createTerminalSignIn(options: TerminalSignInOptions = {}): SignI
     if (origin !== undefined) say(`Tokens are requested from ${origin}, another origin.`);
   };
 
-  const show = ({ server, issuer, tokenOrigin, reason, scopes, newScopes, vault, way }: SignInRequest): void => {
+  const show = ({ server, issuer, tokenOrigin, reason, scopes, newScopes, vault, way }: SignInPrompt): void => {
     say(`Sign in to ${server} with ${issuer}, ${reasons[reason]}.`);
     const { origin } = new URL(way.url);
     if (origin !== new URL(issuer).origin) say(`The sign-in page is at ${origin}.`);
@@ -56,14 +56,14 @@ export function createTerminalSignIn(options: TerminalSignInOptions = {}): SignI
   };
 
   return {
-    async begin(request, signal) {
+    async show(prompt, signal) {
       const over = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
       const before = last;
       last = Promise.all([before, over]);
       await Promise.race([before, over]);
       signal.throwIfAborted();
-      show(request);
-      const { way } = request;
+      show(prompt);
+      const { way } = prompt;
       if (way.kind === "device") {
         say(`Open ${way.url} on any device and enter the code ${way.userCode}`);
         if (way.completeUrl !== undefined) say(`or open ${way.completeUrl}`);
@@ -79,19 +79,22 @@ export function createTerminalSignIn(options: TerminalSignInOptions = {}): SignI
         ? "Waiting for the browser. If it cannot reach this machine, paste the address of the page it shows last: "
         : "Then paste the address of the page that the browser shows last, or wait: ";
       const pasted = (await ask(question, signal)).trim();
-      return pasted === "" ? undefined : { pasted };
+      return pasted === "" ? undefined : pasted;
     },
-    notify(text) {
+    onEvent({ kind, text }) {
+      if (kind !== "callback-rejected") return;
       // The cursor may be behind a question.
       if (ask !== undefined) say();
       say(text);
     },
-    async confirmIssuer({ server, from, to }, signal) {
-      say(`${server} now uses another authorization server: ${to} instead of ${from}.`);
-      say("Either its operator has moved it, or somebody is trying to get your credentials.");
-      return confirm("Sign in there? [y/N] ", signal);
-    },
-    async confirmOrigin({ server, issuer, origin, tokenOrigin }, signal) {
+    async confirm(question, signal) {
+      const { server } = question;
+      if (question.kind === "issuer") {
+        say(`${server} now uses another authorization server: ${question.to} instead of ${question.from}.`);
+        say("Either its operator has moved it, or somebody is trying to get your credentials.");
+        return confirm("Sign in there? [y/N] ", signal);
+      }
+      const { issuer, origin, tokenOrigin } = question;
       if (origin === confirmedOrigin) return true;
       say(`${server} uses the authorization server ${issuer}, whose sign-in page is at another origin: ${origin}`);
       sayTokenOrigin(tokenOrigin);

@@ -5,8 +5,8 @@ import { startHostileServer } from "../../../http/hostile-http-server.test.helpe
 import { waiting } from "../../../waiting.test.helper.js";
 import { createClientStore } from "../clients/client-store.js";
 import { legacyAuthorizationServer } from "../discovery/authorization-server.js";
+import { vaultKeyOf } from "../oauth-context.js";
 import { createOAuthWorld } from "../oauth-world.test.helper.js";
-import { vaultKeyOf } from "../session/session-options.js";
 import { createTokenRenewer } from "./renewal.js";
 import { createTokenManager, type TokenManagerOptions } from "./token-manager.js";
 import { type TokenRecord, tokenLockWaitMs } from "./token-store.js";
@@ -33,7 +33,7 @@ async function startRenewal(more: Partial<TokenManagerOptions> = {}) {
   const clock = createFakeClock();
   const { context } = world.session({ clock });
   const { vault } = world;
-  const key = vaultKeyOf({ ...context, url: context.url.href, profile: "test", vault }, url.origin, "tokens");
+  const key = vaultKeyOf(context, url.origin, "tokens");
   const clients = createClientStore(context, { vault, keyOf: (issuer) => ({ ...key, issuer, item: "client" }) });
   const renew = createTokenRenewer(context, clients, async () => legacyAuthorizationServer(url));
   const manager = createTokenManager({ ...context, vault, key, renew, ...more });

@@ -3,7 +3,7 @@ import { untilAborted } from "../../../clock.js";
 import type { ToolServerError } from "../../../errors.js";
 import type { ClientStore } from "../clients/client-store.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
-import { type RequestSettings, requestRules } from "../discovery/known-issuers.js";
+import { requestRules } from "../discovery/known-issuers.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { isTransientFailure, oauthFailure } from "../oauth-errors.js";
 import { proofKeyOf } from "./proof-key.js";
@@ -87,7 +87,6 @@ export function createTokenRenewer(
   context: OAuthContext,
   clients: ClientStore,
   serverOf: () => Promise<AuthorizationServer>,
-  settings: RequestSettings = {},
 ): Renew {
   return async (record, signal) => {
     const server = await untilAborted(serverOf(), signal);
@@ -97,9 +96,11 @@ export function createTokenRenewer(
       return { kind: "dead", failure: oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice: "Sign in again." }) };
     }
     const key = record.proofKey === undefined ? undefined : await proofKeyOf(context, record.proofKey);
-    const { resource } = requestRules(server, record.resource, settings);
+    const { resource } = requestRules(server, record.resource, context.settings);
     const form = { grant_type: "refresh_token", refresh_token: record.refreshToken, ...resourceField(resource) };
-    const outcome = await requestTokens(context, { server, client, form, key, signal });
+    const { idToken, subject, clientId } = record;
+    const identity = idToken === undefined ? undefined : { clientId, subject };
+    const outcome = await requestTokens(context, { server, client, form, key, identity, signal });
     if (outcome.kind === "tokens") {
       const { tokens } = outcome;
       return {

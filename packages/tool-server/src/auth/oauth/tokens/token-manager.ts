@@ -17,7 +17,7 @@ import {
   tokenLockWaitMs,
 } from "./token-store.js";
 
-/** The tokens of one server, issuer and tenant: read from the vault, and renewed when needed. An `OAuthSession` owns it. */
+/** The tokens of one server, issuer and tenant: read from the vault, and renewed when needed. An `OAuthLogin` owns it. */
 export interface TokenManager {
   /**
    * A token to send now, renewed if it is about to expire; undefined if a user has to sign in. Rejects if a renewal failed for a
@@ -37,8 +37,6 @@ export interface TokenManager {
   pause(refused: HeldToken): void;
   /** Saves the tokens of a sign-in. Resolves once they are durable. */
   save(record: TokenRecord): Promise<HeldToken>;
-  /** Rejects with VAULT_UNREADABLE if there is no space for tokens now. */
-  assertSpace(): Promise<void>;
   /** The token in memory, and until when it, or its renewal, is paused. Does not read the vault. */
   readonly state: {
     readonly held: HeldToken | undefined;
@@ -249,7 +247,6 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
       };
       return vault.withLock(key, task, { waitMs: tokenLockWaitMs });
     },
-    assertSpace: () => store.reserve(async () => undefined),
     get state() {
       const until = Math.max(failure?.until ?? 0, held !== undefined && isPaused(held) ? (paused?.until ?? 0) : 0);
       return { held, pausedUntil: until > clock.now() ? until : undefined, refusal: refusal?.error };

@@ -15,6 +15,7 @@ import {
   peerErrorOf,
   sendOAuthRequest,
 } from "../requests/oauth-request.js";
+import { checkIdentityToken, claimsOf, type ExpectedIdentity } from "./identity-token.js";
 import { createProof, type ProofKey } from "./proof-key.js";
 
 interface TokenRequest {
@@ -25,6 +26,8 @@ interface TokenRequest {
   readonly form: Readonly<Record<string, string>>;
   /** The key to bind the tokens to, if any. */
   readonly key?: ProofKey | undefined;
+  /** What the identity token must say. Default: none is needed. */
+  readonly identity?: ExpectedIdentity | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -49,7 +52,8 @@ export async function requestTokens(context: OAuthContext, request: TokenRequest
   const { bearerTypes } = knownIssuer(server.issuer) ?? {};
   // Some servers refuse with status 200 and an error.
   const parsed = peer.code === undefined ? parseTokens(context, response, requestedAt, bearerTypes) : peer.text;
-  const tokens = typeof parsed === "string" ? parsed : (bindingDefect(parsed, request) ?? parsed);
+  const bound = typeof parsed === "string" ? parsed : (bindingDefect(parsed, request) ?? parsed);
+  const tokens = typeof bound === "string" ? bound : withIdentity(context, request, response, bound);
   if (typeof tokens !== "string") return { kind: "tokens", tokens };
   const { status } = response;
   const at = urlText(context, server.tokenEndpoint);
@@ -65,6 +69,17 @@ export async function requestTokens(context: OAuthContext, request: TokenRequest
     details: { status, said: peer.said, issuer: server.issuer },
   });
   return { kind: "refused", error: peer.code, failure };
+}
+
+function withIdentity(
+  context: OAuthContext,
+  { server, identity: expected }: TokenRequest,
+  { json }: OAuthResponse,
+  tokens: TokenSet,
+): TokenSet | string {
+  if (expected === undefined) return tokens;
+  const identity = checkIdentityToken(context, server, json, expected);
+  return typeof identity === "string" ? identity : { ...tokens, ...identity };
 }
 
 /** Why a token must not be used: a key that was sent means that binding is required, by the user or by the tool server. */
@@ -143,6 +158,9 @@ export interface TokenSet {
   readonly scopes: readonly string[] | undefined;
   /** The user who signed in, from the claims of the identity token, which was received directly from the server. */
   readonly identity: string | undefined;
+  /** Only of an identity provider: the identity token, whose expiry is that of the tokens, and its user (`sub`). */
+  readonly idToken?: string | undefined;
+  readonly subject?: string | undefined;
 }
 
 /**
@@ -190,14 +208,7 @@ function lifetimeOf(value: JsonValue | undefined): number | undefined {
 }
 
 function identityOf(json: JsonObject): string | undefined {
-  const [, payload] = (stringOf(json.id_token) ?? "").split(".");
-  if (payload === undefined) return undefined;
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
-    if (typeof claims !== "object" || claims === null) return undefined;
-    const found = ["email", "preferred_username", "sub"].map((name) => (claims as Record<string, unknown>)[name]);
-    return found.find((value): value is string => typeof value === "string" && value !== "")?.slice(0, 200);
-  } catch {
-    return undefined;
-  }
+  const claims = claimsOf(stringOf(json.id_token) ?? "");
+  const found = ["email", "preferred_username", "sub"].map((name) => claims?.[name]);
+  return found.find((value): value is string => typeof value === "string" && value !== "")?.slice(0, 200);
 }

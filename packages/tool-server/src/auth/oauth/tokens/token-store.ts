@@ -83,8 +83,8 @@ export interface TokenRecord extends TokenSet {
   readonly proofKey: JsonObject | undefined;
   /** The grant with which they were obtained without a user. Default: a user signed in. */
   readonly grant?: string | undefined;
-  /** The user of an identity provider for whom they were obtained (`sub`). */
-  readonly subject?: string | undefined;
+  /** When the user signed in, in milliseconds since the epoch; renewals keep it. */
+  readonly signedInAt?: number | undefined;
 }
 
 export function tokenRecordToJson(record: TokenRecord): JsonObject {
@@ -101,7 +101,8 @@ export function tokenRecordToJson(record: TokenRecord): JsonObject {
 function tokenRecordOf({ secrets }: Pick<OAuthContext, "secrets">, json: JsonObject): TokenRecord | undefined {
   const accessToken = stringOf(json.accessToken);
   const refreshToken = stringOf(json.refreshToken);
-  for (const secret of [accessToken, refreshToken]) if (secret !== undefined) secrets.add(secret);
+  const idToken = stringOf(json.idToken);
+  for (const secret of [accessToken, refreshToken, idToken]) if (secret !== undefined) secrets.add(secret);
   const { tokenType, obtainedAt, expiresAt, clientId, proofKey } = json;
   const resource = stringOf(json.resource);
   const isToken = accessToken !== undefined && (tokenType === "Bearer" || tokenType === "DPoP");
@@ -115,12 +116,14 @@ function tokenRecordOf({ secrets }: Pick<OAuthContext, "secrets">, json: JsonObj
     expiresAt: typeof expiresAt === "number" ? expiresAt : undefined,
     scopes: stringList(json.scopes),
     identity: stringOf(json.identity),
+    idToken,
     clientId,
     resource,
     requestedScopes: stringList(json.requestedScopes) ?? [],
     proofKey: isJsonObject(proofKey) ? proofKey : undefined,
     grant: stringOf(json.grant),
     subject: stringOf(json.subject),
+    signedInAt: typeof json.signedInAt === "number" ? json.signedInAt : undefined,
   };
 }
 

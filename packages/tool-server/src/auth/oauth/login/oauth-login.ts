@@ -1,6 +1,5 @@
 import type { OAuthDescription } from "../../../connection-info.js";
 import { ToolServerError } from "../../../errors.js";
-import { createSingleFlight, type SingleFlight } from "../../../single-flight.js";
 import { credentialClosed } from "../../credentials/credential.js";
 import type { VaultKey } from "../../vault/vault.js";
 import { type ClientStore, createClientStore } from "../clients/client-store.js";
@@ -8,24 +7,25 @@ import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { discoverIssuer } from "../discovery/discover.js";
 import { parseResourceChallenge, type ResourceChallenge } from "../discovery/resource-challenge.js";
 import { maxScopes, unionOf } from "../discovery/scopes.js";
-import type { OAuthContext } from "../oauth-context.js";
-import type { SignIn } from "../sign-in/sign-in.js";
+import { createIssuerStore } from "../issuer-store.js";
+import { type OAuthContext, vaultKeyOf } from "../oauth-context.js";
+import type { Ask } from "../sign-in/ask.js";
+import { type SignInOptions, signIn } from "../sign-in/sign-in.js";
+import { createSignInRun } from "../sign-in/sign-in-run.js";
 import { grantName } from "../tokens/machine-grant.js";
 import { createTokenRenewer } from "../tokens/renewal.js";
 import { createTokenManager, type TokenManager } from "../tokens/token-manager.js";
 import { createTokenStore, type HeldToken, scopesOf, type TokenRecord } from "../tokens/token-store.js";
 import { adoptSignIn } from "./adopt-sign-in.js";
-import { createIssuerStore } from "./issuer-store.js";
-import { createAcquirer } from "./machine-session.js";
-import { contextOf, type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
-import { runSignIn, type SignInOptions } from "./session-sign-in.js";
+import { contextOf, type OAuthLoginOptions } from "./login-options.js";
+import { createAcquirer } from "./machine-login.js";
 import { type SignOutOptions, type SignOutReport, signOut } from "./sign-out.js";
 
 /**
  * OAuth for one tool server, profile and tenant: its authorization server, its client and its tokens. Create one and share it:
  * concurrent calls share one sign-in and one renewal.
  */
-export interface OAuthSession {
+export interface OAuthLogin {
   readonly context: OAuthContext;
   /** Whether tokens are obtained without a user. */
   readonly isMachine: boolean;
@@ -33,6 +33,8 @@ export interface OAuthSession {
   readonly isSigningIn: boolean;
   /** Why the last sign-in of this session failed; undefined if it succeeded. */
   readonly signInFailure: ToolServerError | undefined;
+  /** The metadata of an authorization server; from memory if it was read a short time ago. */
+  authorizationServer(issuer: string): Promise<AuthorizationServer>;
   /**
    * The tokens of the authorization server in use; undefined before the first sign-in. If tokens are obtained without a user and a
    * challenge is given, the authorization server is discovered first.
@@ -46,12 +48,12 @@ export interface OAuthSession {
    * Asks the user to sign in. Callers join a sign-in in progress, and of several processes one asks. Rejects with
    * SIGN_IN_FAILED, ISSUER_CHANGED, AUTHORIZATION_ORIGIN_UNCONFIRMED, AUTHORIZATION_SERVER_INVALID, REGISTRATION_REFUSED or TOKEN_REFUSED.
    */
-  signIn(signIn: SignIn, options?: SignInOptions, signal?: AbortSignal): Promise<HeldToken>;
+  signIn(ask: Ask, options?: SignInOptions, signal?: AbortSignal): Promise<HeldToken>;
   /**
    * Gets a token: with the grant of the machine if there is one, else by asking the user, as `signIn` does. The grant requests no token if
    * the vault has a valid one.
    */
-  obtainToken(signIn: SignIn, options?: SignInOptions, signal?: AbortSignal): Promise<void>;
+  obtainToken(ask: Ask, options?: SignInOptions, signal?: AbortSignal): Promise<void>;
   /**
    * Uses the tokens that were obtained under another name for the same url, tenant and profile, and removes them there. Returns undefined, and
    * changes nothing, if there are none, or if they are not for the client, the scopes or the issuer of this session.
@@ -89,7 +91,7 @@ export type TokenChange = "signed-in" | "renewed" | "signed-out";
 const metadataMs = 600_000;
 
 /** Throws a TypeError if the options are invalid. */
-export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
+export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
   const { vault, grant } = options;
   const context = contextOf(options);
   const { clock } = context;
@@ -100,8 +102,8 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       configured: options.client,
       metadataUrl: options.clientMetadataUrl,
     });
-  const clients = clientsOf(vaultKeyOf(options, "", "client"));
-  const issuers = createIssuerStore(context, vault, vaultKeyOf(options, "", "issuer"));
+  const clients = clientsOf(vaultKeyOf(context, "", "client"));
+  const issuers = createIssuerStore(context, vault, vaultKeyOf(context, "", "issuer"));
   const acquirer = grant === undefined ? undefined : createAcquirer(context, options, clients, grant);
 
   let active: { readonly issuer: string; readonly tokens: TokenManager } | undefined;
@@ -135,8 +137,8 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     const tokens = createTokenManager({
       ...context,
       vault,
-      key: vaultKeyOf(options, issuer, "tokens"),
-      renew: createTokenRenewer(context, clients, () => serverOf(issuer), options),
+      key: vaultKeyOf(context, issuer, "tokens"),
+      renew: createTokenRenewer(context, clients, () => serverOf(issuer)),
       accepts,
       acquire: acquirer === undefined ? undefined : async () => acquirer.acquire(await serverOf(issuer)),
     });
@@ -146,7 +148,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
 
   const readIssuer = async (): Promise<string | undefined> => options.issuer ?? (await issuers.read())?.issuer;
 
-  const tokens: OAuthSession["tokens"] = async ({ isFresh = false, challenge, signal } = {}) => {
+  const tokens: OAuthLogin["tokens"] = async ({ isFresh = false, challenge, signal } = {}) => {
     if (isClosed) throw credentialClosed(context.server);
     if (!isPinRead || isFresh) {
       const issuer = await readIssuer();
@@ -161,12 +163,12 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     return tokensOf(issuer);
   };
 
-  let signingIn: SingleFlight<HeldToken> | undefined;
   let signInFailure: ToolServerError | undefined;
   let pendingScopes: readonly string[] = [];
 
   const descriptionOf = (held: HeldToken | undefined, pausedUntil: number | undefined): OAuthDescription => ({
     isSignedIn: held !== undefined,
+    ...(run.isRunning && { isSigningIn: true }),
     issuer: active?.issuer,
     account: held?.record.identity,
     scopes: held === undefined ? undefined : scopesOf(held.record),
@@ -186,7 +188,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     const before = active?.tokens.state.held?.revision;
     const issuer = await readIssuer();
     // A sign-in of this session may be about to change the issuer, and adopts its own tokens.
-    if (signingIn?.isRunning || isClosed) return undefined;
+    if (run.isRunning || isClosed) return undefined;
     isPinRead = true;
     const found = issuer === undefined ? undefined : tokensOf(issuer);
     await found?.reload();
@@ -200,15 +202,39 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     if (change !== undefined) for (const listener of [...listeners]) listener(change);
   };
 
-  const session: OAuthSession = {
+  const parts = { context, clients, issuers, tokens, tokensOf };
+  const run = createSignInRun(context, (ask, signInOptions, signal) =>
+    context.log.run("sign-in", signInOptions.reason ?? "asked", async (setEnding) => {
+      try {
+        const task = (): Promise<HeldToken> => signIn(parts, ask, signInOptions, signal, setEnding);
+        const held = await withClaim(context, signInOptions, task, signal);
+        signInFailure = undefined;
+        // Including scopes that were not granted: the call that needs them reports that, and no later sign-in requests them again.
+        pendingScopes = [];
+        notify("signed-in");
+        return held;
+      } catch (error) {
+        // The authorization server that it tried is not the one of a sign-in.
+        if (active?.tokens.state.held === undefined) {
+          active = undefined;
+          isPinRead = false;
+        }
+        if (ToolServerError.is(error) && !signal.aborted) signInFailure = error;
+        throw error;
+      }
+    }),
+  );
+
+  const login: OAuthLogin = {
     context,
     isMachine: acquirer !== undefined,
     get isSigningIn() {
-      return signingIn?.isRunning ?? false;
+      return run.isRunning;
     },
     get signInFailure() {
       return signInFailure;
     },
+    authorizationServer: serverOf,
     tokens,
     cachedToken() {
       if (isClosed || !isPinRead) return undefined;
@@ -217,39 +243,15 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     requestScopesLater(scopes) {
       pendingScopes = unionOf(pendingScopes, scopes).slice(0, maxScopes);
     },
-    async signIn(signIn, signInOptions = {}, signal) {
+    async signIn(ask, signInOptions = {}, signal) {
       if (isClosed) throw credentialClosed(context.server);
       if (acquirer !== undefined) throw new TypeError("This server signs in without a user.");
-      signal?.throwIfAborted();
-      // The options of the first caller apply to all that join. A sign-in that all callers abandoned is not joined: it would
-      // ask the user of a caller that has left.
-      if (!signingIn?.isRunning) {
-        const abandoned = signingIn;
-        signingIn = createSingleFlight(async (abort) => {
-          await abandoned?.close(credentialClosed(context.server));
-          const parts = { context, options, clients, issuers, tokens, tokensOf };
-          const scopes = unionOf(signInOptions.scopes ?? [], pendingScopes);
-          const held = await runSignIn(parts, signIn, { ...signInOptions, scopes }, abort).catch((error: unknown) => {
-            // The authorization server that it tried is not the one of a sign-in.
-            if (active?.tokens.state.held === undefined) {
-              active = undefined;
-              isPinRead = false;
-            }
-            if (ToolServerError.is(error) && !abort.aborted) signInFailure = error;
-            throw error;
-          });
-          signInFailure = undefined;
-          // Including scopes that were not granted: the call that needs them reports that, and no later sign-in requests them again.
-          pendingScopes = [];
-          notify("signed-in");
-          return held;
-        });
-      }
-      return signingIn.join(signal);
+      const scopes = unionOf(signInOptions.scopes ?? [], pendingScopes);
+      return run.join(ask, { ...signInOptions, scopes }, signal);
     },
-    async obtainToken(signIn, signInOptions, signal) {
+    async obtainToken(ask, signInOptions, signal) {
       if (acquirer === undefined) {
-        await session.signIn(signIn, signInOptions, signal);
+        await login.signIn(ask, signInOptions, signal);
         return;
       }
       const challenge = parseResourceChallenge(undefined);
@@ -264,7 +266,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       pendingScopes = [];
       // Tokens that are being renewed are deleted as well.
       await used?.stop(credentialClosed(context.server));
-      const report = await signOut({ context, options, clientsOf, serverOf }, signal, signOutOptions);
+      const report = await signOut({ context, clientsOf, serverOf }, signal, signOutOptions);
       const pin = await issuers.read().catch(() => undefined);
       if (pin !== undefined && pin.requestedScopes.length > 0) await issuers.write({ ...pin, requestedScopes: [] });
       return report;
@@ -274,7 +276,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       if (found === undefined) return describe();
       // A caller that learns here that another process has signed in can use the server at once.
       notify(await adoptStored());
-      const held = await createTokenStore(context, vault, vaultKeyOf(options, active?.issuer ?? "", "tokens")).read();
+      const held = await createTokenStore(context, vault, vaultKeyOf(context, active?.issuer ?? "", "tokens")).read();
       return descriptionOf(held && accepts(held.record) ? held : undefined, found.state.pausedUntil);
     },
     describe,
@@ -298,8 +300,38 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     async close() {
       isClosed = true;
       const reason = credentialClosed(context.server);
-      await Promise.all([signingIn?.close(reason), active?.tokens.stop(reason)]);
+      await Promise.all([run.close(reason), active?.tokens.stop(reason)]);
     },
   };
-  return session;
+  return login;
+}
+
+/** How long to wait for another process before that is reported. */
+const quietWaitMs = 300;
+
+/**
+ * Runs a sign-in, one at a time in all processes that start one by themselves. One that a user starts does not wait: the page that
+ * another process shows may be lost.
+ */
+async function withClaim(
+  context: OAuthContext,
+  { reason = "asked" }: SignInOptions,
+  task: () => Promise<HeldToken>,
+  signal: AbortSignal,
+): Promise<HeldToken> {
+  const { vault, log, limits } = context;
+  const key = vaultKeyOf(context, "", "sign-in");
+  let isClaimed = false;
+  const claimed = (): Promise<HeldToken> => {
+    isClaimed = true;
+    return task();
+  };
+  try {
+    return await vault.withLock(key, claimed, { signal, waitMs: quietWaitMs });
+  } catch (error) {
+    if (isClaimed || !ToolServerError.is(error, "VAULT_LOCKED")) throw error;
+  }
+  if (reason === "asked") return task();
+  log.note("waiting", "Another process is signing in to this server; waiting for it.");
+  return vault.withLock(key, task, { signal, waitMs: limits.signInMs });
 }

@@ -102,16 +102,16 @@ test("a write of another process during a sign-in does not restore the previous 
   world.tool.authorizationServers = [other.authorization.issuer];
   let during: string | undefined;
   await session.signIn({
-    async begin(request, signal) {
+    async show(request, signal) {
       const before = reads;
       await there.put({ profile: "x", server: "x", resource: "x", issuer: "x", tenant: "x", item: "x" }, {});
       // The session has noticed it when it has read its issuer again.
       await expect.poll(() => reads, pollOptions).toBeGreaterThan(before);
       await new Promise((resolve) => setImmediate(resolve));
       during = session.describe().issuer;
-      return world.person.begin(request, signal);
+      return world.person.show(request, signal);
     },
-    confirmIssuer: async () => true,
+    confirm: async () => true,
   });
   expect(during).toBe(other.authorization.issuer);
   expect(session.describe()).toMatchObject({ isSignedIn: true, issuer: other.authorization.issuer });

@@ -1,12 +1,12 @@
 import type { ClientStore } from "../clients/client-store.js";
-import type { OAuthContext } from "../oauth-context.js";
+import { createIssuerStore } from "../issuer-store.js";
+import { type OAuthContext, vaultKeyOf } from "../oauth-context.js";
 import { createTokenStore, type HeldToken, isExpired, tokenLockWaitMs } from "../tokens/token-store.js";
-import { createIssuerStore } from "./issuer-store.js";
-import { type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
+import type { OAuthLoginOptions } from "./login-options.js";
 
 export interface AdoptParts {
   readonly context: OAuthContext;
-  readonly options: OAuthSessionOptions;
+  readonly options: OAuthLoginOptions;
   readonly clients: ClientStore;
 }
 
@@ -21,16 +21,16 @@ export async function adoptSignIn(
   { context, options, clients }: AdoptParts,
   from: string,
 ): Promise<HeldToken | undefined> {
-  const { vault } = options;
-  const other = { ...options, server: from };
-  const ownIssuer = createIssuerStore(context, vault, vaultKeyOf(options, "", "issuer"));
+  const { vault } = context;
+  const other = { ...context, server: from };
+  const ownIssuer = createIssuerStore(context, vault, vaultKeyOf(context, "", "issuer"));
   const pin = await createIssuerStore(context, vault, vaultKeyOf(other, "", "issuer")).read();
   if (pin === undefined || options.grant !== undefined) return undefined;
   const { issuer } = pin;
   if (issuer !== (options.issuer ?? (await ownIssuer.read())?.issuer ?? issuer)) return undefined;
   const key = vaultKeyOf(other, issuer, "tokens");
   const source = createTokenStore(context, vault, key);
-  const target = createTokenStore(context, vault, vaultKeyOf(options, issuer, "tokens"));
+  const target = createTokenStore(context, vault, vaultKeyOf(context, issuer, "tokens"));
   const move = async (): Promise<HeldToken | undefined> => {
     const held = await source.read();
     if (held === undefined || (await target.read()) !== undefined) return undefined;

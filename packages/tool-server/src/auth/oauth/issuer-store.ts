@@ -1,8 +1,8 @@
-import type { ToolServerError } from "../../../errors.js";
-import { stringList, stringOf } from "../../../json-object.js";
-import type { Vault, VaultKey } from "../../vault/vault.js";
-import type { OAuthContext } from "../oauth-context.js";
-import { oauthFailure, peerText } from "../oauth-errors.js";
+import type { ToolServerError } from "../../errors.js";
+import { stringList, stringOf } from "../../json-object.js";
+import type { Vault, VaultKey } from "../vault/vault.js";
+import type { OAuthContext } from "./oauth-context.js";
+import { oauthFailure, peerText } from "./oauth-errors.js";
 
 /** The authorization server of the last sign-in. */
 export interface IssuerPin {

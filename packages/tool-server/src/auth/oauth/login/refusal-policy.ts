@@ -5,10 +5,10 @@ import { giveUp, type RefusalDecision, statusText } from "../../credentials/cred
 import type { ResourceChallenge } from "../discovery/resource-challenge.js";
 import { maxScopes, scopesBeyond, unionOf } from "../discovery/scopes.js";
 import { peerText } from "../oauth-errors.js";
-import type { SignIn, SignInReason } from "../sign-in/sign-in.js";
+import type { Ask, SignInReason } from "../sign-in/ask.js";
 import type { TokenManager } from "../tokens/token-manager.js";
 import { type HeldToken, scopesOf } from "../tokens/token-store.js";
-import type { OAuthSession } from "./oauth-session.js";
+import type { OAuthLogin } from "./oauth-login.js";
 
 /** A 401 or 403 response, and the token of its request. */
 interface RefusedToken {
@@ -31,14 +31,14 @@ const maxPauseMs = 600_000;
 
 /** `login` is the command with which a user signs in, or false if there is none; `keyHeaders` are the headers of the entry that may carry an API key. */
 export function createRefusalPolicy(
-  session: OAuthSession,
-  signIn: SignIn | undefined,
+  session: OAuthLogin,
+  ask: Ask | undefined,
   login: string | false = commandLine("login", session.context.server),
   keyHeaders: readonly string[] = [],
 ): RefusalPolicy {
   const { context } = session;
   const { clock, log } = context;
-  const howToSignIn = signIn === undefined ? "pass `oauth.signIn`, such as createTerminalSignIn()" : "call again later";
+  const howToSignIn = ask === undefined ? "pass `oauth.signIn`, such as createTerminalSignIn()" : "call again later";
   const stepUps = new Set<string>();
   let pause: { readonly count: number; readonly until: number; readonly why: string } | undefined;
   /** The last token that replaced a refused one. */
@@ -65,7 +65,7 @@ export function createRefusalPolicy(
         ? `To sign in, ${howToSignIn}.`
         : `Sign in with: ${[login, ...scopes.map((scope) => `--scope ${scope}`)].join(" ")}`;
     // A 403 that does not ask for a token may have any reason, such as a firewall, so no sign-in is started.
-    if ((signIn === undefined || status === 403) && reason === "first" && !challenge.isOAuth) {
+    if ((ask === undefined || status === 403) && reason === "first" && !challenge.isOAuth) {
       // A server that needs an API key responds in the same way, so do not claim that it uses OAuth.
       const named = keyHeaders.join(" and ");
       const key = `If it needs an API key, ${named === "" ? "configure a header for it" : `check the value of ${named}`}.`;
@@ -77,12 +77,12 @@ export function createRefusalPolicy(
       // The same sign-in would fail again.
       return giveUp(`${problem} The last sign-in failed: ${describeReason(failed)}`, key, code);
     }
-    if (signIn === undefined) return giveUp(why, advice, "SIGN_IN_NEEDED", { scopes });
+    if (ask === undefined) return giveUp(why, advice, "SIGN_IN_NEEDED", { scopes });
     if (pause !== undefined && clock.now() < pause.until) {
       return giveUp(`${why} ${pause.why}`, advice, "SIGN_IN_NEEDED", { scopes });
     }
     try {
-      const { revision } = await session.signIn(signIn, { challenge, reason, refused: token }, signal);
+      const { revision } = await session.signIn(ask, { challenge, reason, refused: token }, signal);
       signedIn = revision;
       return { action: "retry" };
     } catch (error) {

@@ -3,33 +3,35 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { setServerOptions } from "../../../command-line.js";
 import { failureOf } from "../../../failure-of.test.helper.js";
-import { createFakeClock } from "../../../fake-clock.test.helper.js";
+import { createFakeClock, type FakeClock } from "../../../fake-clock.test.helper.js";
 import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { waiting } from "../../../waiting.test.helper.js";
 import { createMemoryVault } from "../../vault/memory-vault.js";
 import type { VaultKey } from "../../vault/vault.js";
-import { defaultOAuthLimits } from "../oauth-context.js";
 import { createPerson, createTestHttpClient } from "../oauth-world.test.helper.js";
-import { createIdentitySession, type IdentitySession, type IdentitySessionOptions } from "./identity-session.js";
+import { createIdentityLogin, type IdentityLogin, type IdentityLoginOptions } from "./identity.js";
 
 interface Provider {
   readonly issuer: string;
+  /** That of the tokens and of the logins. */
+  readonly clock: FakeClock;
   /** The user who signs in (`sub`). */
   user: string;
   /** The expiry of its identity tokens (`exp`). Default: in 30 s. */
   expiresAt?: number;
   /** Responds to a request with a refresh token. Default: with new tokens. */
   onRefresh: (respond: () => void, response: ServerResponse) => void;
-  session(options?: Partial<IdentitySessionOptions>): IdentitySession;
+  session(options?: Partial<IdentityLoginOptions>): IdentityLogin;
 }
 
 /** An identity provider whose tokens are about to expire, so that each use renews them. */
 async function startProvider(): Promise<Provider> {
+  const clock = createFakeClock(Date.now());
   let nonce: string | undefined;
   let count = 0;
   const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   const idToken = (): string => {
-    const now = Math.floor(Date.now() / 1000);
+    const now = Math.floor(clock.now() / 1000);
     const claims = {
       iss: provider.issuer,
       aud: "wirescope",
@@ -85,17 +87,37 @@ async function startProvider(): Promise<Provider> {
     server.close();
   });
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const shared = { issuer, clientId: "wirescope", profile: "default", vault, http, secrets };
+  const limits = { requestMs: 1e9, tokenMs: 1e9, renewalMs: 1e9, discoveryMs: 1e9 };
+  const shared = { issuer, clientId: "wirescope", profile: "default", vault, http, secrets, clock, limits };
   const provider: Provider = {
     issuer,
+    clock,
     user: "ada",
     onRefresh: (respond) => respond(),
-    session: (options) => createIdentitySession({ ...shared, allowInsecureLoopback: true, ...options }),
+    session: (options) => createIdentityLogin({ ...shared, allowInsecureLoopback: true, ...options }),
   };
   return provider;
 }
 
 const never = new AbortController().signal;
+
+/** Lets time pass until a promise has settled: renewals pause between their attempts. */
+async function inTime<T>({ clock }: Provider, promise: Promise<T>): Promise<T> {
+  let isSettled = false;
+  promise.then(
+    () => {
+      isSettled = true;
+    },
+    () => {
+      isSettled = true;
+    },
+  );
+  while (!isSettled) {
+    clock.advance(100);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  return promise;
+}
 
 test.each([
   ["default", [], ""],
@@ -117,21 +139,23 @@ test.each([
     await session.signIn(createPerson().person, never);
     provider.onRefresh = (_, response) =>
       response.writeHead(400, { "content-type": "application/json" }).end('{"error": "invalid_grant"}');
+    provider.clock.advance(25_000);
     // The client of the stored sign-in is used again.
     const again = { code: "SIGN_IN_NEEDED", advice: advice("") };
     expect(await failureOf(session.identity())).toMatchObject(again);
+    expect(await failureOf(provider.session({ profile, clientId: undefined }).identity())).toMatchObject(again);
   },
 );
 
 test("reports a sign-in that the user does not complete in time, with the time limit", async () => {
   const provider = await startProvider();
-  const clock = createFakeClock();
+  const { clock } = provider;
   let isAsked = false;
-  const session = provider.session({ clock, limits: { signInMs: 300_000 } });
+  const session = provider.session();
   const failure = failureOf(
     session.signIn(
       {
-        begin: (_, signal) => {
+        show: (_, signal) => {
           isAsked = true;
           return new Promise((_, reject) =>
             signal.addEventListener("abort", () => reject(new Error("The prompt was closed."))),
@@ -152,10 +176,10 @@ test("reports a sign-in that the user does not complete in time, with the time l
 
 test("reports why a sign-in could not be started", async () => {
   const provider = await startProvider();
-  const begin = (): Promise<never> => Promise.reject(new Error("There is no browser."));
-  expect(await failureOf(provider.session().signIn({ begin }, never))).toMatchObject({
+  const show = (): Promise<never> => Promise.reject(new Error("There is no browser."));
+  expect(await failureOf(provider.session().signIn({ show }, never))).toMatchObject({
     code: "SIGN_IN_FAILED",
-    message: expect.stringContaining("the sign-in failed: There is no browser."),
+    message: expect.stringContaining("the sign-in was cancelled: There is no browser."),
   });
 });
 
@@ -167,6 +191,7 @@ test("deletes the tokens at sign-out, also those of a renewal that runs meanwhil
   provider.onRefresh = (respond) => {
     release = respond;
   };
+  provider.clock.advance(25_000);
   const renewal = session.identity();
   await vi.waitFor(() => expect(release).toBeDefined(), waiting);
   const signedOut = session.signOut();
@@ -187,7 +212,9 @@ test("a sign-in of another user and a sign-out delete the access tokens of the u
   const keyOf = (server: string, profile = "default"): VaultKey => ({ ...shared, profile, server });
   const grant = `enterprise ${provider.issuer}`;
   const storedServers = async (): Promise<string[]> =>
-    (await vault.list()).keys.flatMap(({ item, server }) => (item === "tokens" ? [server] : [])).sort();
+    (await vault.list()).keys
+      .flatMap(({ item, server }) => (item === "tokens" && server !== provider.issuer ? [server] : []))
+      .sort();
   await vault.put(keyOf("notes"), { ...tokens, grant, subject: "ada" });
   await vault.put(keyOf("of another provider"), { ...tokens, grant: "enterprise https://other", subject: "ada" });
   await vault.put(keyOf("of another profile", "work"), { ...tokens, grant, subject: "ada" });
@@ -206,23 +233,26 @@ test("a sign-in of another user and a sign-out delete the access tokens of the u
 test.each([
   ["SERVER_FAILED", 503, "<html>"],
   ["SERVER_FAILED", 429, '{"error": "slow_down"}'],
-  ["SIGN_IN_FAILED", 400, '{"error": "invalid_client"}'],
-])("a renewal reports %s for status %i, so that only a lasting refusal needs a user", async (code, status, body) => {
+  ["SIGN_IN_NEEDED", 400, '{"error": "invalid_client"}'],
+])("a renewal reports %s for status %i, and works as soon as the provider does", async (code, status, body) => {
   const provider = await startProvider();
   const session = provider.session();
   await session.signIn(createPerson().person, never);
   const { onRefresh } = provider;
   provider.onRefresh = (_, response) => response.writeHead(status, { "content-type": "application/json" }).end(body);
-  expect(await failureOf(session.identity())).toMatchObject({ code });
+  provider.clock.advance(30_000);
+  expect(await inTime(provider, failureOf(session.identity()))).toMatchObject({ code });
   provider.onRefresh = onRefresh;
-  expect(await session.identity()).toMatchObject({ subject: "ada" });
+  provider.clock.advance(300_000);
+  expect(await inTime(provider, session.identity())).toMatchObject({ subject: "ada" });
 });
 
 test("waits for an identity provider that renews a token after 29 seconds", async () => {
   const provider = await startProvider();
-  const clock = createFakeClock(Date.now());
-  const session = provider.session({ clock });
+  const { clock } = provider;
+  const session = provider.session({ limits: {} });
   await session.signIn(createPerson().person, never);
+  clock.advance(25_000);
   let respondNow: (() => void) | undefined;
   provider.onRefresh = (respond) => {
     respondNow = respond;
@@ -232,27 +262,6 @@ test("waits for an identity provider that renews a token after 29 seconds", asyn
   clock.advance(29_000);
   respondNow?.();
   expect((await identity).subject).toBe("ada");
-});
-
-test("waits for the lock of the identity token for longer than a renewal of another process takes", async () => {
-  const provider = await startProvider();
-  const vault = createMemoryVault();
-  const waits: (number | undefined)[] = [];
-  const session = provider.session({
-    vault: {
-      ...vault,
-      withLock(key, task, options) {
-        waits.push(options?.waitMs);
-        return vault.withLock(key, task, options);
-      },
-    },
-  });
-  await session.signIn(createPerson().person, never);
-  await session.identity();
-  await session.signOut();
-  const { requestMs, tokenMs } = defaultOAuthLimits;
-  expect(waits).toHaveLength(3);
-  for (const waitMs of waits) expect(waitMs).toBeGreaterThan(requestMs + tokenMs);
 });
 
 test("reads an expiry that is not a date as expired", async () => {

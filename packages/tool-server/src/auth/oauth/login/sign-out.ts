@@ -3,15 +3,13 @@ import type { ClientStore } from "../clients/client-store.js";
 import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { parseResourceChallenge } from "../discovery/resource-challenge.js";
-import type { OAuthContext } from "../oauth-context.js";
+import { type OAuthContext, vaultKeyOf } from "../oauth-context.js";
 import { formRequest, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";
 import { createProof, proofKeyOf } from "../tokens/proof-key.js";
 import { createTokenStore, type TokenRecord, tokenLockWaitMs } from "../tokens/token-store.js";
-import { type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
 
 export interface SignOutParts {
   readonly context: OAuthContext;
-  readonly options: OAuthSessionOptions;
   /** The clients that the tokens under a key were issued to. */
   readonly clientsOf: (key: VaultKey) => ClientStore;
   readonly serverOf: (issuer: string) => Promise<AuthorizationServer>;
@@ -33,18 +31,18 @@ export async function signOut(
   signal?: AbortSignal,
   { isEverywhere = false }: SignOutOptions = {},
 ): Promise<SignOutReport> {
-  const { context, options } = parts;
-  const { keys, unreadable } = await options.vault.list();
+  const { context } = parts;
+  const { profile, server, vault } = context;
+  const { keys, unreadable } = await vault.list();
   const problems = [...unreadable];
-  const { profile, server } = options;
   const ofServer = keys.filter((key) => key.profile === profile && key.server === server);
   const all = ofServer.filter(({ item }) => item === "tokens");
   const isOwn = (key: VaultKey): boolean =>
-    isSame(key, { ...vaultKeyOf(options, key.issuer, "tokens"), item: key.item });
+    isSame(key, { ...vaultKeyOf(context, key.issuer, "tokens"), item: key.item });
   const wiped: WipedTokens[] = [];
   let last: TokenRecord | undefined;
   for (const key of isEverywhere ? all : all.filter(isOwn)) {
-    const store = createTokenStore(context, options.vault, key);
+    const store = createTokenStore(context, vault, key);
     const wipe = async (): Promise<void> => {
       if (await store.removeUnknown()) {
         const accessToken = { kind: "failed", reason: "The tokens have an unknown format." } as const;
@@ -58,7 +56,7 @@ export async function signOut(
       }
     };
     try {
-      await options.vault.withLock(key, wipe, { signal, waitMs: tokenLockWaitMs });
+      await vault.withLock(key, wipe, { signal, waitMs: tokenLockWaitMs });
     } catch (error) {
       problems.push(error instanceof Error ? error.message : "unknown");
     }
@@ -66,8 +64,8 @@ export async function signOut(
   for (const key of ofServer.filter(({ item }) => item === "client")) {
     if (!isEverywhere && !isOwn(key)) continue;
     try {
-      const entry = await options.vault.get(key);
-      if (entry !== undefined) await options.vault.deleteIf(key, entry.revision);
+      const entry = await vault.get(key);
+      if (entry !== undefined) await vault.deleteIf(key, entry.revision);
     } catch (error) {
       problems.push(error instanceof Error ? error.message : "unknown");
     }

@@ -2,16 +2,16 @@ import { expect, test } from "vitest";
 import { createFakeClock, type FakeClock } from "../../../fake-clock.test.helper.js";
 import { startBareIssuer } from "../bare-issuer.test.helper.js";
 import { createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
-import type { SignIn, SignInRequest } from "./sign-in.js";
+import type { Ask, SignInPrompt } from "./ask.js";
 
 interface DeviceWorld {
   readonly world: OAuthWorld;
   readonly clock: FakeClock;
   /** When the token endpoint was polled, in milliseconds since the code was issued. */
   readonly polls: number[];
-  readonly signInRequests: SignInRequest[];
+  readonly signInRequests: SignInPrompt[];
   /** `stepMs` is how far the clock advances at once. */
-  signIn(signIn?: SignIn, stepMs?: number): Promise<unknown>;
+  signIn(signIn?: Ask, stepMs?: number): Promise<unknown>;
 }
 
 /** An authorization server with only a device flow: the token endpoint returns these responses in order, and repeats the last. */
@@ -23,7 +23,7 @@ async function createDeviceWorld(
   const clock = createFakeClock(Date.now());
   const begun = clock.now();
   const polls: number[] = [];
-  const signInRequests: SignInRequest[] = [];
+  const signInRequests: SignInPrompt[] = [];
   const issuer = await startBareIssuer(({ path }, self) => {
     if (path.startsWith("/.well-known/")) {
       const endpoints = { token_endpoint: `${self}/token`, device_authorization_endpoint: `${self}/device` };
@@ -43,8 +43,8 @@ async function createDeviceWorld(
     return responses[Math.min(polls.length, responses.length) - 1] ?? [500, {}];
   });
   world.tool.authorizationServers = [issuer];
-  const shown: SignIn = {
-    async begin(request) {
+  const shown: Ask = {
+    async show(request) {
       signInRequests.push(request);
       return undefined;
     },
@@ -118,7 +118,7 @@ test.each([
 
 test("a user who declines ends the polling", async () => {
   const { signIn, polls } = await createDeviceWorld([pending]);
-  await expect(signIn({ begin: () => Promise.reject(new Error("not now")) })).rejects.toMatchObject({
+  await expect(signIn({ show: () => Promise.reject(new Error("not now")) })).rejects.toMatchObject({
     code: "SIGN_IN_FAILED",
     message: expect.stringContaining("not now"),
   });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createOAuthWorld, currentToken, replaceToken } from "../oauth-world.test.helper.js";
-import type { OAuthSessionOptions } from "./session-options.js";
+import type { OAuthLoginOptions } from "./login-options.js";
 
 const from = "https://notes.example/mcp";
 
@@ -19,7 +19,7 @@ test("[TS-D-CLI-8] moves the tokens of another name, which are renewed with the 
   expect(await world.session().adoptSignIn(from)).toBeUndefined();
 });
 
-test.each<[string, Partial<OAuthSessionOptions>]>([
+test.each<[string, Partial<OAuthLoginOptions>]>([
   ["another profile", { profile: "other" }],
   ["another tenant", { tenant: "t2" }],
   ["another url", { url: "http://127.0.0.1:1/other" }],

@@ -4,13 +4,13 @@ import { type Discovery, discover } from "../discovery/discover.js";
 import { requestRules } from "../discovery/known-issuers.js";
 import type { ResourceChallenge } from "../discovery/resource-challenge.js";
 import { selectScopes } from "../discovery/scopes.js";
+import { issuerChanged } from "../issuer-store.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { grantName, type MachineGrant, machineGrantForm } from "../tokens/machine-grant.js";
 import { createProofKey, proofKeyToJson } from "../tokens/proof-key.js";
 import { requestTokens, tokensOf } from "../tokens/token-request.js";
 import type { TokenRecord } from "../tokens/token-store.js";
-import { issuerChanged } from "./issuer-store.js";
-import type { OAuthSessionOptions } from "./session-options.js";
+import type { OAuthLoginOptions } from "./login-options.js";
 
 /** Obtains tokens without a user. */
 export interface Acquirer {
@@ -22,7 +22,7 @@ export interface Acquirer {
 
 export function createAcquirer(
   context: OAuthContext,
-  options: OAuthSessionOptions,
+  options: OAuthLoginOptions,
   clients: ClientStore,
   grant: MachineGrant,
 ): Acquirer {
@@ -55,7 +55,7 @@ export function createAcquirer(
       const client = (await clients.find(server))?.client;
       const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge?.requiresProof === true;
       const key = isBound ? await createProofKey(context) : undefined;
-      const { resource } = requestRules(server, discovery.resource, options);
+      const { resource } = requestRules(server, discovery.resource, context.settings);
       const { form, subject } = await machineGrantForm(context, grant, { server, resource }, scopes);
       const tokens = tokensOf(await requestTokens(context, { server, client, form, key }));
       return {

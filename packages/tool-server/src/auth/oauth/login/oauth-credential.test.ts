@@ -287,12 +287,12 @@ describe("another authorization server than before", () => {
     const session = world.session();
     const { record } = await session.signIn({
       ...world.person,
-      async confirmIssuer(change) {
+      async confirm(change) {
         changes.push(change);
         return true;
       },
     });
-    expect(changes).toEqual([{ server: "notes", from: world.authorization.issuer, to: next.issuer }]);
+    expect(changes).toEqual([{ kind: "issuer", server: "notes", from: world.authorization.issuer, to: next.issuer }]);
     expect(next.count("/register")).toBe(1);
     expect(next.scopesOf(record.accessToken)).toBeDefined();
     expect((await currentToken(world.session()))?.record.accessToken).toBe(record.accessToken);

@@ -1,40 +1,12 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { untilAborted } from "../../../clock.js";
 import { messageOf } from "../../../errors.js";
 import { parseUrl } from "../../../url.js";
-import type { OAuthContext } from "../oauth-context.js";
+import type { OAuthContext, RedirectOptions } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
-import { isStateOf } from "./authorization-code.js";
-
-/** The redirect URI of a sign-in. */
-export interface RedirectOptions {
-  /** The host of the redirect URI: some authorization servers accept only one of the two. Default 127.0.0.1. */
-  readonly host?: "127.0.0.1" | "localhost" | undefined;
-  /** The port of the redirect URI. Default: a free one, which is stored with the registration. */
-  readonly port?: number | undefined;
-}
-
-/** Listens on this machine for the response to one sign-in. */
-export interface CallbackReceiver {
-  readonly redirectUri: string;
-  /**
-   * Resolves with the first response that has this state, and receives nothing afterwards. Responses with another state are
-   * rejected: any page can send a browser here. Rejects with the signal's reason. The browser waits for `finish`.
-   */
-  receive(state: string, signal: AbortSignal): Promise<URLSearchParams>;
-  /** Shows the browser how the sign-in ended, if it waits. Resolves when it has the page, or after a second. Never rejects. */
-  finish(ending: SignInEnding): Promise<void>;
-  /** Frees the port. A browser that still waits is shown that the result is elsewhere. */
-  close(): Promise<void>;
-}
-
-export interface SignInEnding {
-  /** Why it failed; undefined if it succeeded. */
-  readonly failure?: unknown;
-  /** The page on which the user started it. */
-  readonly returnTo?: string | undefined;
-}
+import type { Redirect, Redirector, SignInEnding } from "./ask.js";
 
 const callbackPath = "/callback";
 const rejectedResponse =
@@ -45,18 +17,13 @@ const showMs = 1000;
 /** How long the browser waits for the result; token requests are shorter. */
 const waitMs = 60_000;
 
-/**
- * Binds the port of a redirect URI, on loopback addresses only. Rejects with SIGN_IN_FAILED, which names the port, if it is in
- * use. `notify` gets a sentence for the user when the first response with another state is rejected.
- */
-export async function openCallbackReceiver(
-  context: OAuthContext,
-  { host = "127.0.0.1", port = 0 }: RedirectOptions,
-  notify: (text: string) => void = () => {},
-): Promise<CallbackReceiver> {
-  let expected: { readonly state: string; readonly resolve: (parameters: URLSearchParams) => void } | undefined;
+/** Receives the redirect on loopback addresses of this machine. Rejects with SIGN_IN_FAILED, which names the port, if it is in use. */
+export const loopback: Redirector = { open };
 
-  let hasNotified = false;
+async function open(context: OAuthContext, { host = "127.0.0.1", port = 0 }: RedirectOptions): Promise<Redirect> {
+  const state = randomBytes(32).toString("base64url");
+  let receiver: ((parameters: URLSearchParams) => void) | undefined;
+  let hasNoted = false;
 
   /** The browser that waits for the result. */
   let waiting: ServerResponse | undefined;
@@ -86,22 +53,18 @@ export async function openCallbackReceiver(
     }
     const { pathname, searchParams } = target;
     if (pathname !== callbackPath) return [404, callbackPage("Not found", "This address is only for sign-ins.")];
-    if (expected === undefined || !isStateOf(expected, searchParams)) {
-      const event = "Rejected a response that does not belong to the sign-in (its state differs).";
-      context.log.note("callback-rejected", event, "warning");
+    if (receiver === undefined || searchParams.get("state") !== state) {
       const isResponse = ["state", "code", "error"].some((name) => searchParams.has(name));
-      // After the response, the browser may repeat it: the user then waits for nothing.
-      if (isResponse && expected !== undefined && !hasNotified) {
-        // Once, because any page can send such requests, and would fill the terminal.
-        hasNotified = true;
-        notify(rejectedResponse);
+      // After the response, the browser may repeat it: the user then waits for nothing. Once, because any page can send such requests.
+      if (isResponse && receiver !== undefined && !hasNoted) {
+        hasNoted = true;
+        context.log.note("callback-rejected", rejectedResponse, "warning");
       }
       const text = "This response does not belong to the current sign-in. Start again.";
       return [400, callbackPage("Not your sign-in", text)];
     }
-    const { resolve } = expected;
-    expected = undefined;
-    resolve(searchParams);
+    receiver(searchParams);
+    receiver = undefined;
     return undefined;
   };
 
@@ -146,25 +109,21 @@ export async function openCallbackReceiver(
   }
 
   return {
-    redirectUri: `http://${host}:${bound}${callbackPath}`,
-    receive: (state, signal) =>
-      new Promise((resolve, reject) => {
-        const abort = (): void => {
-          expected = undefined;
-          reject(signal.reason);
-        };
-        if (signal.aborted) return abort();
-        signal.addEventListener("abort", abort, { once: true });
-        expected = {
-          state,
-          resolve(parameters) {
-            signal.removeEventListener("abort", abort);
-            resolve(parameters);
-          },
-        };
-      }),
-    finish: (ending) => show(endingPage(context, ending)),
-    close,
+    uri: `http://${host}:${bound}${callbackPath}`,
+    state,
+    linkTo: (url) => url,
+    receive(signal) {
+      const received = new Promise<URLSearchParams>((resolve) => {
+        receiver = resolve;
+      });
+      return untilAborted(received, signal).finally(() => {
+        receiver = undefined;
+      });
+    },
+    async end(ending) {
+      if (ending !== undefined) await show(endingPage(context, ending));
+      await close();
+    },
   };
 }
 

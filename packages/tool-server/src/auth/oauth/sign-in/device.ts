@@ -1,9 +1,11 @@
 import { sleep } from "../../../clock.js";
 import { stringOf } from "../../../json-object.js";
+import { chooseClient } from "../clients/choose-client.js";
 import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
 import { deviceGrant } from "../clients/register-client.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { isTransientFailure, oauthFailure, peerText } from "../oauth-errors.js";
+import { requestStep } from "../oauth-step.js";
 import { parseEndpoint } from "../requests/endpoint-rules.js";
 import {
   formRequest,
@@ -11,11 +13,11 @@ import {
   type OAuthResponse,
   peerErrorOf,
   sendOAuthRequest,
+  stepName,
 } from "../requests/oauth-request.js";
 import { requestTokens, resourceField, scopeField, type TokenOutcome } from "../tokens/token-request.js";
-import { openCallbackReceiver } from "./callback-receiver.js";
-import { reportClient, stopBeforeSignIn, unregisteredId } from "./observed-sign-in.js";
-import { type SignInContext, type SignInOutcome, tokenOriginOf } from "./sign-in.js";
+import { type AttemptResult, type SignInAttempt, stoppedBeforeSignIn, waitForUser } from "./attempt.js";
+import { loopback } from "./loopback.js";
 
 /** A device authorization response (RFC 8628, section 3.2). */
 export interface DeviceAuthorization {
@@ -36,24 +38,23 @@ const maxIntervalMs = 60_000;
 const maxLifetimeMs = 1_800_000;
 
 /** Lets a user sign in on any device, with a code. Rejects with SIGN_IN_FAILED, and as its steps do. */
-export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome> {
-  const { context, discovery, scopes, signal } = flow;
-  const { server } = discovery;
+export async function signInByDevice(attempt: SignInAttempt): Promise<AttemptResult> {
+  const { context, server, scopes, rules, signal, isDryRun } = attempt;
   if (server.deviceEndpoint === undefined) {
     throw oauthFailure(context, "SIGN_IN_FAILED", {
       problem: "its authorization server does not support sign-in by device.",
       advice: "Sign in with a browser, and paste the address of its last page.",
     });
   }
-  const form = new URLSearchParams({ ...resourceField(flow.rules.resource), ...scopeField(scopes) });
-  if (flow.isDryRun) await stopHere(flow, form);
-  const client = await clientFor(flow);
+  const form = new URLSearchParams({ ...resourceField(rules.resource), ...scopeField(scopes) });
+  const client = await clientFor(attempt);
   const headers = await authenticateClient(context, server, client, form);
-  const response = await sendOAuthRequest(
-    context,
-    formRequest(server.deviceEndpoint, form, "a device code", headers),
-    signal,
-  );
+  const request = formRequest(server.deviceEndpoint, form, "a device code", headers);
+  if (isDryRun) {
+    context.log.step(() => requestStep(context.secrets, { name: stepName(request), request }));
+    throw stoppedBeforeSignIn(context);
+  }
+  const response = await sendOAuthRequest(context, request, signal);
   const { error } = response.json ?? {};
   if (error === "invalid_client") {
     const failure = oauthFailure(context, "TOKEN_REFUSED", {
@@ -63,32 +64,22 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
     return { client, outcome: { kind: "refused", error, failure } };
   }
   const authorization = processDeviceAuthorization(context, response);
-  const over = new AbortController();
-  const both = AbortSignal.any([signal, over.signal]);
   const { url, completeUrl, userCode, expiresAt } = authorization;
-  for (const page of [url, completeUrl]) if (page !== undefined) await flow.confirmOrigin(new URL(page), signal);
-  try {
-    const begun = flow.signIn.begin(
-      {
-        server: context.server,
-        issuer: server.issuer,
-        tokenOrigin: tokenOriginOf(server),
-        reason: flow.reason,
-        scopes,
-        newScopes: flow.newScopes,
-        way: { kind: "device", url, completeUrl, userCode, expiresAt },
-        vault: flow.vault,
-      },
-      both,
-    );
-    // A user who declines ends the wait; showing the code does not.
-    const declined = begun.then(() => new Promise<never>(() => undefined));
-    const polled = poll(flow, client, authorization, both);
-    polled.catch(() => undefined);
-    return { client, outcome: await Promise.race([polled, declined]) };
-  } finally {
-    over.abort(new DOMException("The sign-in has ended.", "AbortError"));
-  }
+  for (const page of [url, completeUrl]) if (page !== undefined) await attempt.confirmOrigin(new URL(page));
+  const way = { kind: "device", url, completeUrl, userCode, expiresAt } as const;
+  const waited = await waitForUser(attempt, way, (over) => poll(attempt, client, authorization, over));
+  return "held" in waited ? waited : { client, outcome: waited.reply };
+}
+
+/** A registration has a redirect URI even here, so that it works with a browser later. */
+async function clientFor({ context, server, clients, isDryRun, signal }: SignInAttempt): Promise<OAuthClient> {
+  const wanted = context.settings.redirect ?? {};
+  const isKnown = (await clients.find(server)) !== undefined;
+  const redirect = isKnown || isDryRun ? undefined : await loopback.open(context, wanted);
+  const { host = "127.0.0.1", port } = wanted;
+  const redirectUri = redirect?.uri ?? `http://${host}${port === undefined ? "" : `:${port}`}/callback`;
+  await redirect?.end();
+  return chooseClient(context, { server, clients, redirectUri, isDryRun, signal });
 }
 
 /** Parses a device authorization response. Throws SIGN_IN_FAILED, or SERVER_FAILED if it is transient. */
@@ -128,12 +119,11 @@ function processDeviceAuthorization(context: OAuthContext, response: OAuthRespon
 }
 
 async function poll(
-  { context, discovery, rules, key }: SignInContext,
+  { context, server, rules, key }: SignInAttempt,
   client: OAuthClient,
   authorization: DeviceAuthorization,
   signal: AbortSignal,
 ): Promise<TokenOutcome> {
-  const { server } = discovery;
   const { clock } = context;
   const { deviceCode: device_code } = authorization;
   const form = { grant_type: deviceGrant, device_code, ...resourceField(rules.resource) };
@@ -161,31 +151,4 @@ async function poll(
 function expired(context: OAuthContext): Error {
   const parts = { problem: "the code was not entered in time.", advice: "Sign in again." };
   return oauthFailure(context, "SIGN_IN_FAILED", parts);
-}
-
-/** Ends the sign-in before it changes anything. Rejects with SIGN_IN_NEEDED, or with the reason why it cannot succeed. */
-async function stopHere(flow: SignInContext, form: URLSearchParams): Promise<never> {
-  const { context, discovery, clients, redirect, signal } = flow;
-  const { server } = discovery;
-  const known = await clients.find(server);
-  const { host = "127.0.0.1", port } = redirect;
-  const redirectUri = `http://${host}${port === undefined ? "" : `:${port}`}/callback`;
-  // Without an endpoint it sends nothing, and says why it fails.
-  if (known === undefined && server.registrationEndpoint === undefined)
-    await clients.register(server, redirectUri, signal);
-  form.set("client_id", known?.client.clientId ?? unregisteredId);
-  const next = formRequest(server.deviceEndpoint ?? server.tokenEndpoint, form, "a device code");
-  throw stopBeforeSignIn(context, { server, known, redirectUri, next });
-}
-
-/** The client to sign in with. A registration has a redirect URI even here, so that it works with a browser later. */
-async function clientFor({ context, discovery, clients, redirect, signal }: SignInContext): Promise<OAuthClient> {
-  let chosen = await clients.find(discovery.server);
-  if (chosen === undefined) {
-    const receiver = await openCallbackReceiver(context, redirect);
-    await receiver.close();
-    chosen = await clients.register(discovery.server, receiver.redirectUri, signal);
-  }
-  reportClient(context, chosen);
-  return chosen.client;
 }

@@ -7,8 +7,8 @@ import { keyFromVariable } from "../../vault/key-source.js";
 import { temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
 import { storageIdOf } from "../../vault/vault-entry.js";
+import { type LoginItem, vaultKeyOf } from "../oauth-context.js";
 import { createOAuthWorld, currentToken, type OAuthWorld, replaceToken } from "../oauth-world.test.helper.js";
-import { type SessionItem, vaultKeyOf } from "./session-options.js";
 
 interface DamagedWorld extends OAuthWorld {
   readonly directory: string;
@@ -16,7 +16,7 @@ interface DamagedWorld extends OAuthWorld {
 }
 
 /** A user who signed in once, and a vault in which one entry was damaged since. */
-async function createDamagedWorld(item: SessionItem): Promise<DamagedWorld> {
+async function createDamagedWorld(item: LoginItem): Promise<DamagedWorld> {
   const world = await createOAuthWorld();
   const directory = join(await temporaryFolder(), "vault");
   const key = keyFromVariable("KEY", { KEY: randomBytes(32).toString("base64") });
@@ -26,8 +26,8 @@ async function createDamagedWorld(item: SessionItem): Promise<DamagedWorld> {
   await session.signIn(world.person);
   await session.close();
   const issuer = item === "issuer" ? "" : world.authorization.issuer;
-  const options = { server: "notes", url: world.tool.url, profile: "test" } as Parameters<typeof vaultKeyOf>[0];
-  await writeFile(join(directory, `${storageIdOf(vaultKeyOf(options, issuer, item))}.token`), "no longer what it was");
+  const login = { server: "notes", url: new URL(world.tool.url), profile: "test", tenant: "" };
+  await writeFile(join(directory, `${storageIdOf(vaultKeyOf(login, issuer, item))}.token`), "no longer what it was");
   return { ...world, directory, vault };
 }
 

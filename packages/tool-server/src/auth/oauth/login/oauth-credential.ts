@@ -19,18 +19,18 @@ import {
   mergeHeaderFields,
 } from "../../credentials/header-fields.js";
 import { parseResourceChallenge } from "../discovery/resource-challenge.js";
-import type { SignIn } from "../sign-in/sign-in.js";
+import type { Ask } from "../sign-in/ask.js";
 import { createProof, proofKeyOf } from "../tokens/proof-key.js";
 import type { HeldToken } from "../tokens/token-store.js";
-import type { OAuthSession } from "./oauth-session.js";
+import type { OAuthLogin } from "./oauth-login.js";
 import { createRefusalPolicy, maxNonces } from "./refusal-policy.js";
 
 /** Options of an OAuth credential. */
 export interface OAuthCredentialOptions {
   /** Shared with others that sign in or out; it is not closed with the credential. */
-  readonly session: OAuthSession;
+  readonly session: OAuthLogin;
   /** Asks a user who is waiting to sign in. Default: never, and no browser opens. */
-  readonly signIn?: SignIn | undefined;
+  readonly signIn?: Ask | undefined;
   /** The command with which a user signs in, for errors; false if there is none. Default: `wirescope login` and the name of the server. */
   readonly login?: string | false | undefined;
   /** Other headers of the entry, such as one that selects a tenant; not Authorization. */
