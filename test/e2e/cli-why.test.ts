@@ -224,7 +224,8 @@ describe("a server with OAuth", () => {
       `wirescope login notes --config ${user.file} --allow-insecure-loopback --profile work --vault memory`,
     );
     expect(stdout).toMatch(/✓ authorization-server +http:/);
-    expect(stderr).toMatch(/notes: http:\S+\/\.well-known\/oauth-authorization-server: found/);
+    expect(stderr).toMatch(/notes: GET http:\S+\/\.well-known\/oauth-authorization-server .*returned 200/);
+    expect(stderr).toMatch(/notes: The authorization server is http:/);
   });
 
   test("checks the server against the requirements of the protocol with check --live", async () => {

@@ -26,8 +26,8 @@ export {
   type HelperRunReport,
 } from "./credentials/helper-credential.js";
 export type { ClientAuthentication, ConfiguredClient } from "./oauth/clients/oauth-client.js";
-export type { AuthorizationServer } from "./oauth/discovery/authorization-server.js";
 export { type Discovery, type DiscoveryRequest, discover } from "./oauth/discovery/discover.js";
+export type { AuthorizationServer } from "./oauth/discovery/metadata.js";
 export type { ResourceChallenge } from "./oauth/discovery/resource-challenge.js";
 export {
   createIdentityLogin,

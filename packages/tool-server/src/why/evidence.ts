@@ -1,3 +1,4 @@
+import type { PublishedServer } from "../auth/oauth/discovery/metadata.js";
 import { isTransientCode } from "../auth/oauth/oauth-errors.js";
 import type { OAuthEvent } from "../auth/oauth/oauth-log.js";
 import type { FixTarget } from "../causes/fixes.js";
@@ -166,6 +167,7 @@ export interface OAuthEvidence {
   readonly events: readonly OAuthEvent[];
   /** The resource metadata of the tool server; undefined if it was not requested. */
   readonly resource?: ResourceEvidence | undefined;
+  /** Undefined if none was looked for. */
   readonly authorization?: AuthorizationServerEvidence | undefined;
   readonly client?: ClientEvidence | undefined;
 }
@@ -186,36 +188,19 @@ export interface ResourceEvidence {
   /** The urls that were requested, and the result of each. */
   readonly evidence: readonly string[];
   readonly resource: string | undefined;
-  readonly issuers: readonly string[];
   readonly scopes: readonly string[] | undefined;
 }
 
-export interface AuthorizationServerEvidence {
+export interface AuthorizationServerEvidence extends PublishedServer {
   /** `default`: no metadata, so the server's origin has the default endpoints of revision 2025-03-26. */
   readonly outcome: "found" | "default" | "absent" | "invalid" | "failed";
   readonly evidence: readonly string[];
   /** The issuer that was requested. */
   readonly expectedIssuer: string;
-  /** The issuer that the metadata names. */
-  readonly publishedIssuer: string | undefined;
   /** Whether PKCE is used although the metadata does not list it: by a setting, or because the issuer is known. Default false. */
   readonly assumesPkce?: boolean | undefined;
-  /** The PKCE methods; undefined if the metadata lists none. */
-  readonly pkce: readonly string[] | undefined;
-  readonly endpoints: readonly EndpointEvidence[];
-  readonly scopes: readonly string[] | undefined;
-  readonly takesMetadataDocuments: boolean;
-  readonly sendsIssuer: boolean;
   /** The issuer of the last sign-in, if the server no longer names it. */
   readonly changedFrom: string | undefined;
-}
-
-export interface EndpointEvidence {
-  /** The metadata field, such as `token_endpoint`. */
-  readonly name: string;
-  readonly url: string;
-  /** Why it must not be used. */
-  readonly defect: string | undefined;
 }
 
 export interface ClientEvidence {

@@ -156,7 +156,6 @@ describe("OAuth", () => {
     outcome: "found",
     evidence: ["Resource metadata was read."],
     resource: "https://api.example.com/mcp",
-    issuers: [issuer],
     scopes: undefined,
   } as const;
   const challenge = { schemes: ["bearer"], error: undefined, description: undefined, scopes: [] };
@@ -170,8 +169,8 @@ describe("OAuth", () => {
     const accepted = "the credential is accepted";
     expect(rowOf(accepted, { attempt: refused(401), oauth: { events: [] } })).toBeUndefined();
     const works = { credential: "oauth", connected } as const;
-    expect(rowOf(accepted, { attempt: works, oauth: { events: [], authorization } })).toBeUndefined();
-    expect(requirementsOf({ ...base, attempt: works, oauth: { events: [], authorization } }).length).toBe(15);
+    expect(rowOf(accepted, { attempt: works, oauth: { events: [], resource } })).toBeUndefined();
+    expect(requirementsOf({ ...base, attempt: works, oauth: { events: [], resource } }).length).toBe(15);
   });
 
   test("asks for a challenge that names the metadata, which is not required", () => {

@@ -73,7 +73,7 @@ function credentialRequirements(seen: WalkEvidence): Requirement[] {
   }
   if (attempt === undefined) return [...first, requirement(accepted, "skipped")];
   const { refusal, credential, failure, connected } = attempt;
-  if (oauth !== undefined && (refusal !== undefined || oauth.authorization !== undefined)) {
+  if (oauth !== undefined && (refusal !== undefined || oauth.resource !== undefined)) {
     return [...first, ...oauthRequirements(seen, oauth)];
   }
   if (refusal !== undefined) {

@@ -335,7 +335,6 @@ describe("a sign-in", () => {
     outcome: "found",
     evidence: ["Resource metadata was read."],
     resource: undefined,
-    issuers: [],
     scopes: undefined,
   } as const;
 
@@ -357,17 +356,18 @@ describe("a sign-in", () => {
       {},
       ["failed", "Metadata was read.", "Before, it was https://old.example."],
     ],
-    [
-      {},
-      { resource: { ...resource, outcome: "foreign" } },
-      ["failed", "Resource metadata was read.", "Metadata was read."],
-    ],
   ])("shows the authorization server with %o and %o", (look, more, [outcome, ...evidence]) => {
     expect(row("authorization-server", { ...more, authorization: { ...authorization, ...look } })).toEqual([
       outcome,
       issuer,
       ...evidence,
     ]);
+  });
+
+  test("shows metadata of another resource, for which no authorization server is looked for", () => {
+    const foreign = { ...resource, outcome: "foreign" } as const;
+    expect(row("authorization-server", { resource: foreign })).toEqual(["failed", "Resource metadata was read."]);
+    expect(row("authorization-server", {})).toBeUndefined();
   });
 
   test.each([

@@ -182,12 +182,12 @@ function isProtocolFailure({ failure }: AttemptEvidence): boolean {
 }
 
 function authorizationSteps(oauth: OAuthEvidence | undefined): Step[] {
-  if (oauth?.authorization === undefined) return [];
-  const { resource, authorization, client } = oauth;
+  const { resource, authorization, client } = oauth ?? {};
+  if (authorization === undefined)
+    return resource === undefined ? [] : [step("authorization-server", "failed", ...resource.evidence)];
   const isUsable = authorization.outcome === "found" || authorization.outcome === "default";
   const { assumesPkce = false } = authorization;
   const hasPkce = authorization.outcome === "default" || assumesPkce || (authorization.pkce?.includes("S256") ?? false);
-  const isForeign = resource?.outcome === "foreign";
   const isChanged = authorization.changedFrom !== undefined;
   const evidence = [...(resource?.evidence ?? []), ...authorization.evidence];
   const assumed = assumesPkce ? "The metadata does not list PKCE with S256; it is used anyway." : undefined;
@@ -195,7 +195,7 @@ function authorizationSteps(oauth: OAuthEvidence | undefined): Step[] {
   const changed = isChanged ? `Before, it was ${authorization.changedFrom}.` : undefined;
   // It is unknown whether default endpoints exist until a client was registered there.
   const isUnknown = authorization.outcome === "default" && client?.outcome === "to-register";
-  const isOk = isUsable && hasPkce && !isForeign && !isChanged;
+  const isOk = isUsable && hasPkce && !isChanged;
   const outcome = !isOk ? "failed" : isUnknown ? "skipped" : "ok";
   const steps = [step("authorization-server", outcome, authorization.expectedIssuer, ...evidence, pkce, changed)];
   if (client === undefined) return steps;

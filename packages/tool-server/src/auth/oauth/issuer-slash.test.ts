@@ -1,6 +1,6 @@
 import type { Quirk } from "@wirescope/quirks";
 import { describe, expect, test } from "vitest";
-import { parseAuthorizationServer } from "./discovery/authorization-server.js";
+import { parseAuthorizationServer } from "./discovery/metadata.js";
 import { createOAuthWorld, currentToken, type OAuthWorld, replaceToken } from "./oauth-world.test.helper.js";
 
 const spellings = ["X", "X/"] as const;
@@ -73,7 +73,7 @@ describe("[TS-D-OAUTH-13] the slash at the end of an issuer", () => {
   ])("treats %s and %s as different issuers", async (one, other) => {
     const { context } = (await createOAuthWorld()).session();
     const parse = (issuer: string, named: string) =>
-      parseAuthorizationServer({ issuer, token_endpoint: "https://as.example/token" }, [named], context);
+      parseAuthorizationServer({ issuer, token_endpoint: "https://as.example/token" }, named, context);
     expect(parse(one, other)).toMatch(/^its issuer is /);
     expect(parse(other, one)).toMatch(/^its issuer is /);
   });

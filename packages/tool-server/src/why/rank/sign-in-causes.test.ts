@@ -40,7 +40,6 @@ const resource: ResourceEvidence = {
   outcome: "found",
   evidence: ["It was found."],
   resource: "https://api.example",
-  issuers: [issuer],
   scopes: undefined,
 };
 const challenge = { schemes: ["bearer"], error: undefined, description: undefined, scopes: [], resourceMetadata: [] };

@@ -34,6 +34,7 @@ describe("a sign-in", () => {
     attempt: AttemptEvidence | undefined,
     more: Partial<StoredSignIn> = {},
     given: object = {},
+    before?: OAuthEvidence["before"],
   ): Promise<OAuthEvidence> {
     const options = {
       server: "notes",
@@ -49,10 +50,11 @@ describe("a sign-in", () => {
     const signIn: StoredSignIn = {
       session,
       options,
-      vault: { summary: "In memory.", warning: undefined },
-      vaultFailure: undefined,
-      before: "before" in more ? more.before : await session.status(),
-      events: [],
+      evidence: {
+        vault: { summary: "In memory.", warning: undefined },
+        before: before ?? (await session.status()),
+        events: [],
+      },
       close: async () => {},
       ...more,
     };
@@ -88,12 +90,8 @@ describe("a sign-in", () => {
         evidence: [`A sign-in will register a client at ${world.authorization.issuer}/register.`],
       },
     });
-    const { resource, authorization, client } = checked;
-    expect(events.map(({ text }) => text)).toEqual([
-      ...(resource?.evidence ?? []),
-      ...(authorization?.evidence ?? []),
-      ...(client?.evidence ?? []),
-    ]);
+    expect(events.map(({ text }) => text)).toEqual(checked.client?.evidence);
+    expect(world.events.map(({ kind }) => kind)).toEqual(["started", "discovered", "ended"]);
     expect(world.authorization.requests.every(({ method }) => method === "GET")).toBe(true);
   });
 
@@ -179,10 +177,10 @@ describe("a sign-in", () => {
     const failing = (error: Error) => ({ ...world.vault, get: () => Promise.reject(error) });
     const unreadable = new ToolServerError("VAULT_KEY_WRONG", { problem: "Another key.", advice: "" });
     const before = await world.session().status();
-    const checked = await check(world, refused, { before }, { vault: failing(unreadable) });
+    const checked = await check(world, refused, {}, { vault: failing(unreadable) }, before);
     expect(checked).toMatchObject({ vault: { summary: "In memory." } });
     expect(checked).not.toHaveProperty("client");
-    await expect(check(world, refused, { before }, { vault: failing(new TypeError("A defect.")) })).rejects.toThrow(
+    await expect(check(world, refused, {}, { vault: failing(new TypeError("A defect.")) }, before)).rejects.toThrow(
       "A defect.",
     );
   });

@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { carriesCredential } from "../../auth/credentials/refusal-evidence.js";
 import { createClientStore } from "../../auth/oauth/clients/client-store.js";
 import { type ClientDefect, clientDefectIn, isUnknownClientCode } from "../../auth/oauth/clients/register-client.js";
-import type { AuthorizationServer } from "../../auth/oauth/discovery/authorization-server.js";
+import { discover } from "../../auth/oauth/discovery/discover.js";
 import { requestRules } from "../../auth/oauth/discovery/known-issuers.js";
+import type { AuthorizationServer } from "../../auth/oauth/discovery/metadata.js";
 import { contextOf, type OAuthLoginOptions } from "../../auth/oauth/login/login-options.js";
 import { type OAuthContext, vaultKeyOf } from "../../auth/oauth/oauth-context.js";
 import { peerText, urlText } from "../../auth/oauth/oauth-errors.js";
@@ -16,7 +17,7 @@ import type { HttpClient } from "../../http/http-client.js";
 import { textOfPage } from "../../page-text.js";
 import { parseUrl } from "../../url.js";
 import type { AttemptEvidence, ClientEvidence, OAuthEvidence, OAuthOffer } from "../evidence.js";
-import { checkMetadata } from "./check-metadata.js";
+import { authorizationEvidence, describeAttempt, resourceEvidence } from "./discovery-evidence.js";
 import type { StoredSignIn } from "./prepare-credential.js";
 import type { Walk } from "./walk.js";
 
@@ -26,33 +27,37 @@ import type { Walk } from "./walk.js";
  */
 export async function checkSignIn(
   walk: Walk,
-  signIn: StoredSignIn,
+  { session, options, evidence }: StoredSignIn,
   attempt: AttemptEvidence | undefined,
   info: ConnectionInfo,
 ): Promise<OAuthEvidence> {
-  const { session, options, vault, vaultFailure, before, events } = signIn;
-  const stored = (): OAuthEvidence => ({ vault, vaultFailure, before, events: [...events] });
+  const { before } = evidence;
   const isRelevant = attempt?.refusal !== undefined || before?.issuer !== undefined;
-  if (session === undefined || options === undefined || attempt === undefined || !isRelevant) return stored();
+  if (session === undefined || options === undefined || attempt === undefined || !isRelevant) return evidence;
+  const { context } = session;
+  const discovery = await discover(context, {
+    resourceMetadata: attempt.refusal?.challenge?.resourceMetadata,
+    knownIssuer: before?.issuer,
+    pinnedIssuer: options.issuer,
+    signal: walk.signal,
+  });
+  const { server } = discovery;
+  const assumesPkce = server?.offersPkce === false && requestRules(server, discovery.resource, options).usesPkce;
+  const authorization = authorizationEvidence(context, discovery);
+  const found = {
+    ...evidence,
+    resource: resourceEvidence(context, discovery),
+    authorization: authorization && { ...authorization, assumesPkce },
+  };
+  // A server that works has a known client.
+  if (server === undefined || attempt.failure === undefined) return found;
   try {
-    const { resource, authorization, server } = await checkMetadata(session.context, {
-      challenged: attempt.refusal?.challenge?.resourceMetadata ?? [],
-      knownIssuer: before?.issuer,
-      pinnedIssuer: options.issuer,
-      signal: walk.signal,
-    });
-    const name = resource.resource ?? session.context.url.href;
-    const assumesPkce = server !== undefined && !server.offersPkce && requestRules(server, name, options).usesPkce;
-    const found = { ...stored(), resource, authorization: { ...authorization, assumesPkce } };
-    for (const line of [...resource.evidence, ...authorization.evidence]) walk.report(info, "info", line);
-    // A server that works has a known client.
-    if (server === undefined || attempt.failure === undefined) return found;
-    const client = await checkClient(session.context, options, server, name, walk.signal);
+    const client = await checkClient(context, options, server, discovery.resource, walk.signal);
     for (const line of client.evidence) walk.report(info, "info", line);
-    return { ...found, events: [...events], client };
+    return { ...found, client };
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;
-    return stored();
+    return found;
   }
 }
 
@@ -91,25 +96,18 @@ export async function checkOffer(
     limits: { requestMs, discoveryMs: requestMs },
     allowInsecureLoopback: options.allowInsecureLoopback,
   });
-  try {
-    const { resource, authorization } = await checkMetadata(context, {
-      challenged: refusal?.challenge?.resourceMetadata ?? [],
-      knownIssuer: undefined,
-      pinnedIssuer: undefined,
-      signal: walk.signal,
-    });
-    const { outcome, publishedIssuer, pkce, endpoints, evidence } = authorization;
-    if (outcome !== "found" || publishedIssuer === undefined || !pkce?.includes("S256")) return undefined;
-    return {
-      headers: credentialNames,
-      issuer: publishedIssuer,
-      canRegister: endpoints.some(({ name, defect }) => name === "registration_endpoint" && defect === undefined),
-      evidence: [...resource.evidence, ...evidence],
-    };
-  } catch (error) {
-    if (!ToolServerError.is(error)) throw error;
-    return undefined;
-  }
+  const discovery = await discover(context, {
+    resourceMetadata: refusal?.challenge?.resourceMetadata,
+    signal: walk.signal,
+  });
+  const { server, attempts } = discovery;
+  if (server === undefined || server.isAssumed || !server.offersPkce) return undefined;
+  return {
+    headers: credentialNames,
+    issuer: peerText(context, server.publishedIssuer),
+    canRegister: server.registrationEndpoint !== undefined,
+    evidence: attempts.map(describeAttempt),
+  };
 }
 
 /**

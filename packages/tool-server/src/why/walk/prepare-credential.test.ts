@@ -164,7 +164,6 @@ describe("a stored sign-in", () => {
     const { oauth } = await walk({ type: "http", url: world.tool.url }, options);
     expect(oauth).toMatchObject({
       vault: { summary: "At [redacted].", warning: "Not [redacted]." },
-      vaultFailure: undefined,
       before: { isSignedIn: false },
     });
     expect(disposals()).toBe(1);
@@ -219,10 +218,8 @@ describe("a stored sign-in", () => {
     const walkWith = (openVault: NonNullable<ExplainOptions["oauth"]>["openVault"]) =>
       walk({ type: "http", url: world.tool.url }, { secrets, oauth: { profile: "test", openVault } });
     const closed = await walkWith(reject);
-    expect(closed.oauth).toMatchObject({
-      vault: undefined,
-      vaultFailure: { code: "VAULT_KEY_WRONG", message: "Not [redacted]." },
-      before: undefined,
+    expect(closed.oauth).toEqual({
+      vaultFailure: expect.objectContaining({ code: "VAULT_KEY_WRONG", message: "Not [redacted]." }),
       events: [],
     });
     const { vault, disposals } = vaultOf();

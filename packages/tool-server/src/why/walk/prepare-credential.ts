@@ -12,15 +12,9 @@ import {
   entryOAuthOptions,
   type OwnSecretCommand,
 } from "../../connection/servers/entry-oauth.js";
-import type { ConnectionInfo, OAuthDescription } from "../../connection-info.js";
+import type { ConnectionInfo } from "../../connection-info.js";
 import type { HttpClient } from "../../http/http-client.js";
-import {
-  type FailureEvidence,
-  failureEvidence,
-  type HelperEvidence,
-  isEvidence,
-  type OAuthEvidence,
-} from "../evidence.js";
+import { failureEvidence, type HelperEvidence, isEvidence, type OAuthEvidence } from "../evidence.js";
 import { type Walk, within } from "./walk.js";
 
 /** An entry for a network server, with its variables replaced. */
@@ -106,13 +100,10 @@ const vaultMs = 30_000;
 
 export interface StoredSignIn {
   /** Undefined if the vault cannot be used. */
-  readonly session: OAuthLogin | undefined;
-  readonly options: OAuthLoginOptions | undefined;
-  readonly vault: OAuthEvidence["vault"];
-  readonly vaultFailure: FailureEvidence | undefined;
-  readonly before: OAuthDescription | undefined;
-  /** What OAuth did so far; grows during the walk. */
-  readonly events: readonly OAuthEvent[];
+  readonly session?: OAuthLogin | undefined;
+  readonly options?: OAuthLoginOptions | undefined;
+  /** What was stored, and what OAuth did so far: its events grow during the walk. */
+  readonly evidence: OAuthEvidence;
   close(): Promise<void>;
 }
 
@@ -145,10 +136,11 @@ async function openSignIn(
     return {
       session,
       options: sessionOptions,
-      vault: { summary: redact(summary), warning: warning === undefined ? undefined : redact(warning) },
-      vaultFailure: undefined,
-      before,
-      events,
+      evidence: {
+        vault: { summary: redact(summary), warning: warning === undefined ? undefined : redact(warning) },
+        before,
+        events,
+      },
       async close() {
         await session.close();
         await vault.dispose();
@@ -157,7 +149,6 @@ async function openSignIn(
   } catch (error) {
     // Not awaited: the vault may never open.
     void opening.then((vault) => vault.dispose()).catch(() => {});
-    const nothing = { session: undefined, options: undefined, vault: undefined, before: undefined };
-    return { ...nothing, vaultFailure: failureEvidence(error, redact), events, close: async () => {} };
+    return { evidence: { vaultFailure: failureEvidence(error, redact), events }, close: async () => {} };
   }
 }

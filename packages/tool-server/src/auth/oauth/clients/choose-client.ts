@@ -1,5 +1,5 @@
 import type { ToolServerError } from "../../../errors.js";
-import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import type { AuthorizationServer } from "../discovery/metadata.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
 import { requestStep, stepFields } from "../oauth-step.js";

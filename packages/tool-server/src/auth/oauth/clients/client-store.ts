@@ -1,7 +1,7 @@
 import { type JsonObject, stringOf } from "../../../json-object.js";
 import { parseUrl } from "../../../url.js";
 import type { Vault, VaultEntry, VaultKey } from "../../vault/vault.js";
-import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import type { AuthorizationServer } from "../discovery/metadata.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
 import { sendOAuthRequest } from "../requests/oauth-request.js";

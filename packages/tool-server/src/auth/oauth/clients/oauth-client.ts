@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject, randomUUID } from "node:crypto";
-import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import type { AuthorizationServer } from "../discovery/metadata.js";
 import type { OAuthContext } from "../oauth-context.js";
 
 /** How a client authenticates at the token endpoint. */

@@ -2,7 +2,7 @@ import { type Statement, states } from "../../../causes/peer-text.js";
 import { stringOf } from "../../../json-object.js";
 import { textOfPage } from "../../../page-text.js";
 import { parseUrl } from "../../../url.js";
-import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import type { AuthorizationServer } from "../discovery/metadata.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
 import {

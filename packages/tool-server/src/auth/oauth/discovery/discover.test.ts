@@ -2,13 +2,14 @@ import { type Quirk, startHostileAuthorizationServer } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFakeClock } from "../../../fake-clock.test.helper.js";
 import { createOAuthWorld, currentToken, type OAuthWorld } from "../oauth-world.test.helper.js";
-import { serverMetadataUrls } from "./authorization-server.js";
 import { type Discovery, type DiscoveryRequest, discover, discoverIssuer, resourceOf } from "./discover.js";
+import { coversResource, parseResourceMetadata, resourceMetadataUrls, serverMetadataUrls } from "./metadata.js";
 import { parseResourceChallenge } from "./resource-challenge.js";
-import { coversResource, parseResourceMetadata, resourceMetadataUrls } from "./resource-metadata.js";
 
 async function find(world: OAuthWorld, request: DiscoveryRequest = {}, limits = {}): Promise<Discovery> {
-  return discover(world.session({ limits }).context, request);
+  const found = await discover(world.session({ limits }).context, request);
+  if (found.failure !== undefined) throw found.failure;
+  return found;
 }
 
 const pathsOf = ({ requests }: { requests: readonly { path: string }[] }): string[] => requests.map(({ path }) => path);
@@ -196,6 +197,29 @@ describe("the authorization server", () => {
   });
 });
 
+describe("the documents that a discovery tried", () => {
+  test("a discovery returns every document that it tried, with what was found", async () => {
+    const world = await createOAuthWorld(["resource-metadata-at-root", "metadata-openid-only"]);
+    const { issuer } = world.authorization;
+    const { attempts } = await find(world);
+    expect(attempts).toMatchObject([
+      { url: `${world.tool.origin}/.well-known/oauth-protected-resource/mcp`, outcome: "absent", reason: "status 404" },
+      { url: `${world.tool.origin}/.well-known/oauth-protected-resource`, outcome: "found" },
+      { issuer, url: `${issuer}/.well-known/oauth-authorization-server`, outcome: "absent" },
+      { issuer, url: `${issuer}/.well-known/openid-configuration`, outcome: "found", published: { pkce: ["S256"] } },
+    ]);
+  });
+
+  test("a discovery that fails returns every document that it tried", async () => {
+    const world = await createOAuthWorld(["metadata-failing"]);
+    const { failure, attempts, resource, server } = await discover(world.session().context);
+    expect([resource, server]).toEqual([world.tool.url, undefined]);
+    expect(failure).toMatchObject({ code: "SERVER_FAILED" });
+    expect(attempts.map(({ outcome }) => outcome)).toEqual(["found", "failed", "failed"]);
+    expect(attempts[1]).toMatchObject({ error: failure, reason: failure?.message });
+  });
+});
+
 describe("the limits of a discovery", () => {
   test("a discovery has a time limit as a whole", async () => {
     const world = await createOAuthWorld(["metadata-silent"]);
@@ -268,7 +292,7 @@ describe("a tool server without metadata", () => {
   test("a failing tool server is not treated as one that publishes nothing", async () => {
     const world = await createOAuthWorld(["metadata-failing"]);
     const { context } = world.session({ url: `${world.authorization.origin}/mcp` });
-    await expect(discover(context)).rejects.toMatchObject({ code: "SERVER_FAILED" });
+    expect((await discover(context)).failure).toMatchObject({ code: "SERVER_FAILED" });
   });
 
   test.each([

@@ -1,14 +1,21 @@
 import { ToolServerError } from "../../../errors.js";
+import type { JsonObject } from "../../../json-object.js";
 import type { OAuthContext } from "../oauth-context.js";
-import { isTransientFailure, oauthFailure, peerText } from "../oauth-errors.js";
+import { isTransientFailure, oauthFailure, peerText, urlText } from "../oauth-errors.js";
+import { parseEndpoint } from "../requests/endpoint-rules.js";
 import {
   type AuthorizationServer,
+  describeServer,
   legacyAuthorizationServer,
-  originIssuers,
-  searchAuthorizationServer,
-} from "./authorization-server.js";
-import { createDiscoveryBudget, type DiscoveryBudget } from "./discovery-budget.js";
-import { searchResourceMetadata } from "./resource-metadata.js";
+  type PublishedServer,
+  parseAuthorizationServer,
+  parseResourceMetadata,
+  type ReadMetadata,
+  type ResourceMetadata,
+  resourceMetadataUrls,
+  serverMetadataUrls,
+  withinDiscoveryLimits,
+} from "./metadata.js";
 
 /** Options of a discovery. */
 export interface DiscoveryRequest {
@@ -26,6 +33,7 @@ export interface DiscoveryRequest {
 /** Where to sign in to a tool server. */
 export interface Discovery {
   readonly server: AuthorizationServer;
+  readonly failure?: undefined;
   /** The resource of the tokens (RFC 8707), as published; otherwise the url of the tool server. */
   readonly resource: string;
   /** The scopes for basic use, if the tool server publishes them. */
@@ -34,74 +42,113 @@ export interface Discovery {
   readonly bindsTokens: boolean;
   /** The previous issuer, if the tool server no longer names it. */
   readonly changedFrom: string | undefined;
+  /** Every document that was tried, in order. */
+  readonly attempts: readonly DiscoveryAttempt[];
+}
+
+/** A discovery that found no usable authorization server, and why: AUTHORIZATION_SERVER_INVALID, SIGN_IN_FAILED, or a transient failure. */
+export interface FailedDiscovery extends Omit<Discovery, "server" | "failure"> {
+  readonly server?: undefined;
+  readonly failure: ToolServerError;
+}
+
+/** A document that was tried. Safe to show, except for the error. */
+export interface DiscoveryAttempt {
+  /** The issuer whose metadata it would be; undefined for the metadata of the tool server. */
+  readonly issuer: string | undefined;
+  readonly url: string;
+  /** `refused`: it is there, but must not be used. */
+  readonly outcome: "found" | "absent" | "refused" | "failed";
+  /** Why it is not used. */
+  readonly reason?: string | undefined;
+  /** Why it could not be read. */
+  readonly error?: ToolServerError | undefined;
+  /** What the metadata of an authorization server says. */
+  readonly published?: PublishedServer | undefined;
+}
+
+interface Search {
+  readonly context: OAuthContext;
+  readonly read: ReadMetadata;
+  readonly attempts: DiscoveryAttempt[];
 }
 
 const maxServers = 4;
 
 /**
  * Finds the authorization server of a tool server, within the limits of a discovery. If there are several, uses the known one, otherwise
- * the first usable one. Rejects with AUTHORIZATION_SERVER_INVALID if none is usable, or with SERVER_UNREACHABLE or SERVER_FAILED for a
- * transient failure.
+ * the first usable one. Rejects only with the signal's reason, unless that is a ToolServerError.
  */
-export function discover(context: OAuthContext, request: DiscoveryRequest = {}): Promise<Discovery> {
-  return context.log.run("discovery", undefined, () => search(context, request));
-}
+export async function discover(
+  context: OAuthContext,
+  request: DiscoveryRequest = {},
+): Promise<Discovery | FailedDiscovery> {
+  const { knownIssuer, pinnedIssuer, resourceMetadata, isSignInRequired = true, signal } = request;
+  const attempts: DiscoveryAttempt[] = [];
+  let metadata: ResourceMetadata | undefined;
+  let changedFrom: string | undefined;
 
-async function search(context: OAuthContext, request: DiscoveryRequest): Promise<Discovery> {
-  const { knownIssuer, pinnedIssuer, resourceMetadata, signal, isSignInRequired = true } = request;
-  const budget = createDiscoveryBudget(context, signal);
-  try {
-    const { metadata, isCertain } = await searchResourceMetadata(context, budget, resourceMetadata);
+  const search = async (read: ReadMetadata): Promise<AuthorizationServer> => {
+    const parts = { context, attempts, read };
+    metadata = await searchResource(parts, resourceMetadata);
     const published = metadata?.authorizationServers ?? [];
     const named = published.length > 0 ? published : originIssuers(context.url);
-    const isKnown = knownIssuer !== undefined && named.includes(knownIssuer);
-    const server = await serverOf(context, budget, {
-      issuers: pinnedIssuer !== undefined ? [pinnedIssuer] : isKnown ? [knownIssuer] : published,
-      // A tool server that publishes nothing is its own authorization server; a failure to read does not count as nothing.
-      mayBeDefault: metadata === undefined && isCertain && isSignInRequired,
-    }).catch((error: unknown) => {
-      const isPublic = !isSignInRequired && metadata === undefined && pinnedIssuer === undefined && !isKnown;
+    const chosen = pinnedIssuer ?? named.find((issuer) => issuer === knownIssuer);
+    if (chosen !== knownIssuer) changedFrom = knownIssuer;
+    const isPublic = !isSignInRequired && metadata === undefined && chosen === undefined;
+    // A tool server that publishes nothing is its own authorization server; a failure to read does not count as nothing.
+    const mayBeDefault =
+      metadata === undefined && isSignInRequired && !attempts.some(({ error }) => error !== undefined);
+    const issuers = chosen === undefined ? published : [chosen];
+    const server = await chooseServer(parts, issuers, mayBeDefault).catch((error: unknown) => {
       throw isPublic && ToolServerError.is(error, "AUTHORIZATION_SERVER_INVALID") ? signInNotRequired(context) : error;
     });
     const { issuer, publishedIssuer } = server;
     const isSame = issuer === publishedIssuer;
     const note = isSame ? "" : ` Its metadata names the issuer ${publishedIssuer}; this difference is accepted.`;
     context.log.note("discovered", `The authorization server is ${issuer}.${note}`, isSame ? "info" : "warning");
-    return {
-      server,
-      resource: metadata?.resource ?? resourceOf(context.url),
-      resourceScopes: metadata?.scopes,
-      bindsTokens: metadata?.bindsTokens ?? false,
-      changedFrom: knownIssuer !== undefined && knownIssuer !== server.issuer ? knownIssuer : undefined,
-    };
-  } finally {
-    budget.close();
+    return server;
+  };
+  const searched = (): Omit<Discovery, "server" | "failure"> => ({
+    resource: metadata?.resource ?? resourceOf(context.url),
+    resourceScopes: metadata?.scopes,
+    bindsTokens: metadata?.bindsTokens ?? false,
+    changedFrom,
+    attempts,
+  });
+
+  try {
+    const server = await context.log.run("discovery", undefined, () => withinDiscoveryLimits(context, signal, search));
+    return { ...searched(), server };
+  } catch (error) {
+    const failure: unknown = signal?.aborted ? signal.reason : error;
+    if (!ToolServerError.is(failure)) throw failure;
+    return { ...searched(), failure };
   }
 }
 
 /**
  * Discovers the metadata of a known issuer, without requesting the tool server's metadata again. If it had metadata before
- * (`wasPublished`), its absence is a transient failure: its secrets are not for the default endpoints.
+ * (`wasPublished`), its absence is a transient failure: its secrets are not for the default endpoints. Rejects as `discover` fails.
  */
 export function discoverIssuer(
   context: OAuthContext,
   issuer: string,
   wasPublished = false,
 ): Promise<AuthorizationServer> {
-  return context.log.run("discovery", undefined, async () => {
-    const budget = createDiscoveryBudget(context);
-    try {
-      return await serverOf(context, budget, { issuers: [issuer], mayBeDefault: !wasPublished, wasPublished });
-    } finally {
-      budget.close();
-    }
-  });
+  return context.log.run("discovery", undefined, () =>
+    withinDiscoveryLimits(context, undefined, (read) => {
+      const onAbsent = wasPublished ? metadataGone : noMetadata;
+      return chooseServer({ context, attempts: [], read }, [issuer], !wasPublished, onAbsent);
+    }),
+  );
 }
 
-/** Discovers the metadata of an identity provider, whose issuer is the url. */
+/** Discovers the metadata of an identity provider, whose issuer is the url. Rejects as `discoverIssuer` does. */
 export async function discoverProvider(context: OAuthContext): Promise<Discovery> {
   const server = await discoverIssuer(context, context.settings.issuer ?? context.url.href, true);
-  return { server, resource: server.issuer, resourceScopes: undefined, bindsTokens: false, changedFrom: undefined };
+  const { issuer: resource } = server;
+  return { server, resource, resourceScopes: undefined, bindsTokens: false, changedFrom: undefined, attempts: [] };
 }
 
 /** The resource identifier of a tool server that publishes none: its url, without a trailing slash. */
@@ -110,39 +157,108 @@ export function resourceOf(url: URL): string {
   return `${origin}${pathname === "/" && search === "" ? "" : pathname}${search}`;
 }
 
-interface ServerChoice {
-  /** The issuers to choose from, in order; empty if the tool server is its own. */
-  readonly issuers: readonly string[];
-  readonly mayBeDefault: boolean;
-  /** Whether it had metadata at the last sign-in. Default false. */
-  readonly wasPublished?: boolean | undefined;
+/** The two spellings of an origin as an issuer; it was not published, so both are right. */
+function originIssuers(server: URL): [string, string] {
+  return [server.origin, `${server.origin}/`];
 }
 
-async function serverOf(
-  context: OAuthContext,
-  budget: DiscoveryBudget,
-  { issuers, mayBeDefault, wasPublished = false }: ServerChoice,
+/** Searches for the metadata of the tool server. Rejects with AUTHORIZATION_SERVER_INVALID if all of it describes other resources. */
+async function searchResource(search: Search, challenged?: readonly string[]): Promise<ResourceMetadata | undefined> {
+  const { context, attempts } = search;
+  for (const url of resourceMetadataUrls(context.url, challenged)) {
+    const metadata = await readMetadata(search, url, undefined, (json) => parseResourceMetadata(json, context.url));
+    if (metadata !== undefined) return metadata;
+  }
+  const foreign = attempts.find(({ outcome }) => outcome === "refused");
+  if (foreign === undefined) return undefined;
+  throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
+    problem: `its resource metadata describes another server (${foreign.url}: ${foreign.reason}). A token could be used there, so none is requested.`,
+    advice: "Check the url of the server, or report this to its operator.",
+  });
+}
+
+/** The first usable server of these issuers; of none, the tool server itself. */
+async function chooseServer(
+  search: Search,
+  issuers: readonly string[],
+  mayBeDefault: boolean,
+  onAbsent = noMetadata,
 ): Promise<AuthorizationServer> {
+  const { context } = search;
   const own = originIssuers(context.url);
-  let failure: unknown;
+  let failure: ToolServerError | undefined;
   for (const issuer of issuers.length === 0 ? own.slice(0, 1) : issuers.slice(0, maxServers)) {
-    const isOwn = own.includes(issuer);
-    try {
-      const { server, isAbsent } = await searchAuthorizationServer(
-        context,
-        budget,
-        isOwn && issuers.length === 0 ? own : [issuer],
-      );
-      if (server !== undefined) return server;
-      if (isAbsent && isOwn && mayBeDefault) return legacyAuthorizationServer(context.url);
-      failure ??= wasPublished ? metadataGone(context, issuer) : noMetadata(context, issuer);
-    } catch (error) {
-      if (!ToolServerError.is(error, "AUTHORIZATION_SERVER_INVALID") && !isTransientFailure(error)) throw error;
-      // A transient failure says more about what to do than a permanent one.
-      if (failure === undefined || (isTransientFailure(error) && !isTransientFailure(failure))) failure = error;
-    }
+    const found = await searchServer(search, issuer);
+    if (found === undefined && own.includes(issuer) && mayBeDefault) return legacyAuthorizationServer(context.url);
+    if (found !== undefined && !ToolServerError.is(found)) return found;
+    const error = found ?? onAbsent(context, issuer);
+    // A transient failure says more about what to do than a permanent one.
+    if (failure === undefined || (isTransientFailure(error) && !isTransientFailure(failure))) failure = error;
   }
   throw failure;
+}
+
+/** Searches for the metadata of an issuer: returns why it cannot be used, or undefined if there certainly is none. */
+async function searchServer(
+  search: Search,
+  issuer: string,
+): Promise<AuthorizationServer | ToolServerError | undefined> {
+  const { context, attempts } = search;
+  const shown = peerText(context, issuer);
+  const url = parseEndpoint(issuer, context);
+  if (typeof url === "string") {
+    const published = { ...describeServer(context, {}), endpoints: [{ name: "issuer", url: shown, defect: url }] };
+    attempts.push({ issuer: shown, url: shown, outcome: "refused", reason: url, published });
+    return invalid(context, `the issuer ${JSON.stringify(shown)} is invalid: ${url}`);
+  }
+  const first = attempts.length;
+  for (const place of serverMetadataUrls(url)) {
+    const server = await readMetadata(search, place, shown, (json) => parseAuthorizationServer(json, issuer, context));
+    if (server !== undefined) return server;
+  }
+  const tried = attempts.slice(first);
+  const refused = tried.find(({ outcome }) => outcome === "refused");
+  if (refused !== undefined) return invalid(context, `the metadata at ${refused.url} is invalid: ${refused.reason}`);
+  return tried.find(({ error }) => error !== undefined)?.error;
+}
+
+/** Reads the metadata at a url, and records the attempt. Undefined if it cannot be used. */
+async function readMetadata<T extends object>(
+  { context, read, attempts }: Search,
+  url: URL,
+  issuer: string | undefined,
+  parse: (json: JsonObject) => T | string,
+): Promise<T | undefined> {
+  const requested = issuer === undefined ? "resource metadata" : "authorization server metadata";
+  const base = { issuer, url: urlText(context, url) };
+  const skip = (attempt: Omit<DiscoveryAttempt, "issuer" | "url">): undefined => {
+    attempts.push({ ...base, ...attempt });
+  };
+  let json: JsonObject | string;
+  try {
+    json = await read(url, requested);
+  } catch (error) {
+    if (!ToolServerError.is(error)) throw error;
+    return skip({ outcome: "failed", reason: error.message, error });
+  }
+  if (typeof json === "string") return skip({ outcome: "absent", reason: json });
+  const parsed = parse(json);
+  const published = issuer === undefined ? undefined : describeServer(context, json);
+  if (typeof parsed === "string") {
+    // Some servers return a JSON object at every path.
+    const isOther = issuer === undefined && typeof json.resource !== "string";
+    return skip({ outcome: isOther ? "absent" : "refused", reason: peerText(context, parsed, 400), published });
+  }
+  attempts.push({ ...base, outcome: "found", published });
+  return parsed;
+}
+
+function invalid(context: OAuthContext, reason: string): ToolServerError {
+  return oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
+    problem: `${reason}.`,
+    advice:
+      "Report this to the operator of the server; if you know its issuer, set it in the settings of this server in oauth.json.",
+  });
 }
 
 function signInNotRequired(context: OAuthContext): ToolServerError {

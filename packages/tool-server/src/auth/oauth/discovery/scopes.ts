@@ -1,5 +1,3 @@
-import type { AuthorizationServer } from "./authorization-server.js";
-
 export interface ScopeChoice {
   readonly challenged: readonly string[];
   /** Whether the challenge asks for more than a token had: then its scopes are requested in any case. Default false. */
@@ -10,7 +8,7 @@ export interface ScopeChoice {
   readonly resourceScopes: readonly string[] | undefined;
   /** The scopes requested before, so that no granted one is lost. */
   readonly previous: readonly string[];
-  readonly server: Pick<AuthorizationServer, "scopes">;
+  readonly server: { readonly scopes?: readonly string[] | undefined };
 }
 
 /** A server that requests more scopes than this may try to hide one among many. */

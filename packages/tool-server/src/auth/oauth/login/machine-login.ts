@@ -1,7 +1,7 @@
 import type { ClientStore } from "../clients/client-store.js";
-import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { type Discovery, discover } from "../discovery/discover.js";
 import { requestRules } from "../discovery/known-issuers.js";
+import type { AuthorizationServer } from "../discovery/metadata.js";
 import type { ResourceChallenge } from "../discovery/resource-challenge.js";
 import { selectScopes } from "../discovery/scopes.js";
 import { issuerChanged } from "../issuer-store.js";
@@ -34,12 +34,14 @@ export function createAcquirer(
         pinnedIssuer: options.issuer,
         signal,
       });
+      if (discovery.failure !== undefined) throw discovery.failure;
       known = { discovery, challenge };
       return discovery.server;
     },
     async acquire(server) {
       if (known?.discovery.server.issuer !== server.issuer) {
         const found = await discover(context, { knownIssuer: server.issuer, pinnedIssuer: options.issuer });
+        if (found.failure !== undefined) throw found.failure;
         if (found.changedFrom !== undefined) throw issuerChanged(context, found.changedFrom, found.server.issuer, true);
         known = { discovery: found, challenge: undefined };
       }

@@ -1,7 +1,7 @@
 import type { VaultKey } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
 import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
-import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import type { AuthorizationServer } from "../discovery/metadata.js";
 import { parseResourceChallenge } from "../discovery/resource-challenge.js";
 import { type OAuthContext, vaultKeyOf } from "../oauth-context.js";
 import { formRequest, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";

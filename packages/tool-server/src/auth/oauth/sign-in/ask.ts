@@ -14,7 +14,7 @@ export interface Ask {
    * wait for the redirect of the browser. Rejects if they decline. The signal aborts as soon as the sign-in has ended.
    */
   show(prompt: SignInPrompt, signal: AbortSignal): Promise<string | undefined>;
-  /** Asks whether to go on. Default: no, and the sign-in fails with ISSUER_CHANGED or AUTHORIZATION_ORIGIN_UNCONFIRMED. */
+  /** Asks whether to continue. Default: no, and the sign-in fails with ISSUER_CHANGED or AUTHORIZATION_ORIGIN_UNCONFIRMED. */
   confirm?(question: IssuerChange | ForeignOrigin, signal: AbortSignal): Promise<boolean>;
   /** Called with what happens, and with each request. Must not throw. Default: nothing is shown. */
   onEvent?(event: OAuthEvent): void;

@@ -1,7 +1,7 @@
 import type { Quirk } from "@wirescope/quirks";
 import { describe, expect, test, vi } from "vitest";
 import { createFakeClock } from "../../../fake-clock.test.helper.js";
-import { discover } from "../discovery/discover.js";
+import { discoverIssuer } from "../discovery/discover.js";
 import { parseScopes, selectScopes } from "../discovery/scopes.js";
 import { createOAuthWorld } from "../oauth-world.test.helper.js";
 import type { Ask } from "./ask.js";
@@ -16,7 +16,7 @@ describe("the authorization request", () => {
   test("an authorization request has PKCE with S256, a state, the resource and the scopes, each once, regardless of the endpoint's query", async () => {
     const world = await createOAuthWorld();
     const { context } = world.session();
-    const { server } = await discover(context);
+    const server = await discoverIssuer(context, world.authorization.issuer);
     const endpoint = new URL(
       "https://as.example/authorize?tenant=x&state=fixed&response_type=token&code_challenge_method=plain",
     );
@@ -57,7 +57,7 @@ describe("the authorization request", () => {
   test("an authorization request contains no shell characters (CVE-2025-6514, CVE-2026-51997)", async () => {
     const world = await createOAuthWorld();
     const { context } = world.session();
-    const { server } = await discover(context);
+    const server = await discoverIssuer(context, world.authorization.issuer);
     const endpoint = new URL("https://as.example/authorize?x=$(calc)&y=`id`;|<>\"'&z=%24%28a%29");
     const hostile = { ...client, clientId: "$(touch /tmp/x)`id`\"'|&" };
     const { url } = createAuthorizationAttempt(

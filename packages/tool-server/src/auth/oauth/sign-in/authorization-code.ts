@@ -3,8 +3,8 @@ import { providerHint } from "../../../causes/provider-codes.js";
 import type { ToolServerError } from "../../../errors.js";
 import { parseUrl } from "../../../url.js";
 import type { OAuthClient } from "../clients/oauth-client.js";
-import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import type { RequestRules } from "../discovery/known-issuers.js";
+import type { AuthorizationServer } from "../discovery/metadata.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
 

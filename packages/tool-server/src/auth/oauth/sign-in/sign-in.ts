@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { commandLine } from "../../../command-line.js";
 import { ToolServerError } from "../../../errors.js";
 import type { ClientStore } from "../clients/client-store.js";
-import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { type Discovery, discover, discoverProvider } from "../discovery/discover.js";
 import { knownIssuer, requestRules } from "../discovery/known-issuers.js";
+import type { AuthorizationServer } from "../discovery/metadata.js";
 import { parseResourceChallenge, probeChallenge, type ResourceChallenge } from "../discovery/resource-challenge.js";
 import { scopesBeyond, selectScopes, unionOf } from "../discovery/scopes.js";
 import { type IssuerStore, issuerChanged } from "../issuer-store.js";
@@ -92,6 +92,7 @@ export async function signIn(
         pinnedIssuer: settings.issuer,
         signal,
       });
+  if (discovery.failure !== undefined) throw discovery.failure;
   const { server } = discovery;
   await confirmIssuer(context, discovery, ask, signal);
   const known = pin?.issuer === server.issuer ? pin : undefined;

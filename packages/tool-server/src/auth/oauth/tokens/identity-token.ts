@@ -1,11 +1,11 @@
 import { type JsonObject, parseJsonObject, stringOf } from "../../../json-object.js";
-import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import type { AuthorizationServer } from "../discovery/metadata.js";
 import type { OAuthContext } from "../oauth-context.js";
 
 /** What an identity token must say. */
 export interface ExpectedIdentity {
   readonly clientId: string;
-  /** Of the authorization request. Default: there was none, and the token may have any. */
+  /** Of the authorization request. Default: any, also none. */
   readonly nonce?: string | undefined;
   /** The user who signed in, for a renewal (OpenID Connect Core, section 12.2). Default: any. */
   readonly subject?: string | undefined;

@@ -6,7 +6,7 @@ import {
   type OAuthClient,
   readClientKey,
 } from "../clients/oauth-client.js";
-import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import type { AuthorizationServer } from "../discovery/metadata.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
 import { parseEndpoint } from "../requests/endpoint-rules.js";

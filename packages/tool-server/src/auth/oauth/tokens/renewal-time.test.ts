@@ -4,7 +4,7 @@ import { createFakeClock } from "../../../fake-clock.test.helper.js";
 import { startHostileServer } from "../../../http/hostile-http-server.test.helper.js";
 import { waiting } from "../../../waiting.test.helper.js";
 import { createClientStore } from "../clients/client-store.js";
-import { legacyAuthorizationServer } from "../discovery/authorization-server.js";
+import { legacyAuthorizationServer } from "../discovery/metadata.js";
 import { vaultKeyOf } from "../oauth-context.js";
 import { createOAuthWorld } from "../oauth-world.test.helper.js";
 import { createTokenRenewer } from "./renewal.js";

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { type DiscoveryRequest, discover } from "../../auth/oauth/discovery/discover.js";
+import type { AuthorizationServer } from "../../auth/oauth/discovery/metadata.js";
 import { contextOf } from "../../auth/oauth/login/login-options.js";
 import { createTestHttpClient } from "../../auth/oauth/oauth-world.test.helper.js";
 import { createMemoryVault } from "../../auth/vault/memory-vault.js";
@@ -6,7 +8,7 @@ import { systemClock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
 import { startHostileServer } from "../../http/hostile-http-server.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
-import { type AuthorizationEvidence, checkMetadata, type MetadataOptions } from "./check-metadata.js";
+import { authorizationEvidence, resourceEvidence } from "./discovery-evidence.js";
 
 const resourcePath = "/.well-known/oauth-protected-resource";
 const serverPath = "/.well-known/oauth-authorization-server";
@@ -14,17 +16,20 @@ const serverPath = "/.well-known/oauth-authorization-server";
 /** What a url returns: JSON, or a status. A url that is not listed returns 404. */
 type Routes = Readonly<Record<string, object | number>>;
 
-interface Checked extends AuthorizationEvidence {
+interface Checked {
+  readonly resource: ReturnType<typeof resourceEvidence>;
+  readonly authorization: ReturnType<typeof authorizationEvidence>;
+  readonly server: AuthorizationServer | undefined;
   readonly origin: string;
   readonly requested: readonly string[];
   /** The timers that are still set. */
   readonly timers: number;
 }
 
-/** Checks the metadata of a server that is its own authorization server. */
+/** Discovers the authorization server of a server that may be its own. */
 async function check(
   routesOf: (origin: string) => Routes,
-  optionsOf: (origin: string) => Partial<MetadataOptions> = () => ({}),
+  optionsOf: (origin: string) => DiscoveryRequest = () => ({}),
 ): Promise<Checked> {
   const server = await startHostileServer(({ url }, response) => {
     const routes = routesOf(server.url.origin);
@@ -47,26 +52,18 @@ async function check(
       };
     },
   };
-  const context = contextOf({
-    profile: "",
-    vault: createMemoryVault(),
-    server: "api",
-    url: server.url.href,
-    http,
-    secrets,
-    clock,
-    allowInsecureLoopback: true,
-  });
-  const options: MetadataOptions = {
-    challenged: [],
-    knownIssuer: undefined,
-    pinnedIssuer: undefined,
-    signal: new AbortController().signal,
-    ...optionsOf(server.url.origin),
-  };
+  const own = { server: "api", url: server.url.href, profile: "", vault: createMemoryVault() };
+  const context = contextOf({ ...own, http, secrets, clock, allowInsecureLoopback: true });
   try {
-    const evidence = await checkMetadata(context, options);
-    return { ...evidence, origin: server.url.origin, requested: server.requests.map(({ url }) => url), timers };
+    const discovery = await discover(context, optionsOf(server.url.origin));
+    return {
+      resource: resourceEvidence(context, discovery),
+      authorization: authorizationEvidence(context, discovery),
+      server: discovery.server,
+      origin: server.url.origin,
+      requested: server.requests.map(({ url }) => url),
+      timers,
+    };
   } finally {
     await http.close();
   }
@@ -94,7 +91,6 @@ describe("resource metadata", () => {
     expect(resource).toEqual({
       outcome: "found",
       resource: `${origin}/`,
-      issuers: ["https://as.example"],
       scopes: ["notes:read", "[redacted]"],
       evidence: [`${origin}${resourcePath}/mcp: status 404`, `${origin}${resourcePath}: found`],
     });
@@ -103,10 +99,10 @@ describe("resource metadata", () => {
   test("requests the url of the challenge first", async () => {
     const { resource, requested } = await check(
       (origin) => ({ "/challenged": { resource: `${origin}/mcp` } }),
-      (origin) => ({ challenged: [`${origin}/challenged`] }),
+      (origin) => ({ resourceMetadata: [`${origin}/challenged`] }),
     );
     expect(requested[0]).toBe("/challenged");
-    expect(resource).toMatchObject({ outcome: "found", issuers: [], scopes: undefined });
+    expect(resource).toMatchObject({ outcome: "found", scopes: undefined });
   });
 
   test.each<[string, Routes, string]>([
@@ -120,8 +116,9 @@ describe("resource metadata", () => {
       "foreign",
     ],
   ])("reports resource metadata as %s", async (_, routes, outcome) => {
-    const { resource } = await check(() => routes);
-    expect(resource).toMatchObject({ outcome, resource: undefined, issuers: [] });
+    const { resource, authorization } = await check(() => routes);
+    expect(resource).toMatchObject({ outcome, resource: undefined });
+    expect(authorization === undefined).toBe(outcome === "foreign");
   });
 });
 
@@ -178,12 +175,12 @@ describe("the metadata of an authorization server", () => {
         },
       ],
     });
-    expect(authorization.evidence[0]).toMatch(`${origin}${serverPath}: its revocation_endpoint is invalid`);
+    expect(authorization?.evidence[0]).toMatch(`${origin}${serverPath}: its revocation_endpoint is invalid`);
   });
 
   test("accepts an origin with a slash as the issuer, whether or not an issuer is published", async () => {
     const slash = (origin: string): Routes => ({ [serverPath]: { ...metadataOf(origin), issuer: `${origin}/` } });
-    expect((await check(slash)).authorization.outcome).toBe("found");
+    expect((await check(slash)).authorization?.outcome).toBe("found");
     const named = await check((origin) => ({ ...slash(origin), ...resourceWith("")(origin) }));
     expect(named.authorization).toMatchObject({
       outcome: "found",
@@ -220,7 +217,7 @@ describe("the metadata of an authorization server", () => {
     expect(authorization).toMatchObject({
       outcome: "invalid",
       endpoints: [{ name: "issuer", url: "http://[redacted].example", defect }],
-      evidence: [`The issuer http://[redacted].example: ${defect}`],
+      evidence: [`http://[redacted].example: ${defect}`],
     });
     expect(requested).toEqual([`${resourcePath}/mcp`, resourcePath]);
   });
@@ -237,7 +234,7 @@ describe("the metadata of an authorization server", () => {
       takesMetadataDocuments: false,
       sendsIssuer: false,
     });
-    expect(failed.authorization.evidence).toEqual([
+    expect(failed.authorization?.evidence).toEqual([
       expect.stringContaining("failed with status 503"),
       `${failed.origin}${openId}: status 404`,
     ]);
@@ -249,8 +246,8 @@ describe("the metadata of an authorization server", () => {
       [serverPath]: { issuer: 7 },
       "/.well-known/openid-configuration": metadataOf(origin),
     }));
-    expect(authorization.outcome).toBe("found");
-    expect(authorization.evidence).toHaveLength(2);
+    expect(authorization?.outcome).toBe("found");
+    expect(authorization?.evidence).toHaveLength(2);
   });
 });
 
@@ -267,9 +264,15 @@ describe("the issuer of a sign-in", () => {
     });
   });
 
-  test("considers the origin of the server known, with and without a slash", async () => {
-    const { authorization, origin } = await check(resourceWith("/one"), (origin) => ({ knownIssuer: `${origin}/` }));
+  test("considers the origin of the server known, with and without a slash, if the server names no issuer", async () => {
+    const known = (origin: string) => ({ knownIssuer: `${origin}/` });
+    const { authorization, origin } = await check(() => ({}), known);
     expect(authorization).toMatchObject({ expectedIssuer: `${origin}/`, changedFrom: undefined });
+    const other = await check(resourceWith("/one"), known);
+    expect(other.authorization).toMatchObject({
+      expectedIssuer: `${other.origin}/one`,
+      changedFrom: `${other.origin}/`,
+    });
   });
 
   test("uses the issuer of the configuration only", async () => {
@@ -291,12 +294,11 @@ describe("the issuer of a sign-in", () => {
         () => ({}),
         (origin) => ({ pinnedIssuer: `${origin}/pinned` }),
       ),
-      await check(() => ({ [resourcePath]: { resource: "https://other.example/" } })),
       await check(() => ({ [resourcePath]: 503 })),
       await check(resourceWith("")),
     ];
     for (const { authorization, server } of others) {
-      expect(authorization.outcome).toBe("absent");
+      expect(authorization?.outcome).toBe("absent");
       expect(server).toBeUndefined();
     }
   });
@@ -316,13 +318,11 @@ describe("the end of a walk", () => {
       outcome: "failed",
       evidence: [expect.stringContaining("took too long"), expect.anything()],
     });
-    expect(authorization.outcome).toBe("failed");
+    expect(authorization?.outcome).toBe("failed");
     expect([server, requested, timers]).toEqual([undefined, [], 0]);
   });
 
-  test("rejects if the entry is no longer trusted, or for a reason that is not about the server", async () => {
-    const revoked = new ToolServerError("NOT_TRUSTED", { problem: "It was revoked.", advice: "" });
-    await expect(endWith(revoked)).rejects.toBe(revoked);
+  test("rejects for a reason that is not about the server", async () => {
     await expect(endWith(new TypeError("A defect."))).rejects.toThrow("A defect.");
   });
 });
