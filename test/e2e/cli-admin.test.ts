@@ -53,9 +53,7 @@ test("[TS-D-ADMIN-9] login and logout sign the running gateway in and out, and i
 
   const logout = await world.run(["logout", "notes"]);
   expect(logout.code).toBe(0);
-  expect(logout.stdout).toMatch(
-    /Deleted the tokens issued by .*[\s\S]*access token: revoked[\s\S]*notes rejects it \(401\)/,
-  );
+  expect(logout.stdout).toMatch(/Deleted the tokens issued by .*[\s\S]*access token: revoked/);
   await expect.poll(tools, pollOptions).toEqual(["notes__sign_in"]);
   const why = await world.run(["why", "notes"]);
   expect(why.code).toBe(1);

@@ -114,7 +114,7 @@ describe("tokens", () => {
 });
 
 describe("a sign-out", () => {
-  test("[TS-OAUTH-8] revokes both tokens, wipes them, and proves that the old one is refused", async () => {
+  test("[TS-OAUTH-8] revokes both tokens and deletes them", async () => {
     const world = await createLoginWorld();
     await login(world);
     const [token = ""] = world.tool.seen;
@@ -124,7 +124,6 @@ describe("a sign-out", () => {
         `Deleted the tokens issued by ${world.authorization.issuer}.`,
         "  refresh token: revoked",
         "  access token: revoked",
-        "Tried the old token again: notes rejects it (401).",
         "",
       ].join("\n"),
       stderr: "",
@@ -168,7 +167,6 @@ describe("a sign-out", () => {
     const { code, stdout } = await world.run(["logout", "notes", "--trust", "--json"]);
     const report = JSON.parse(stdout);
     expect(report.wiped).toMatchObject([{ refreshToken: { kind: "failed" }, accessToken: { kind: "failed" } }]);
-    expect(report.proof.kind).toBe("accepted");
     expect(code).toBe(1);
     expect(JSON.parse((await world.run(["auth", "--json", "--trust"])).stdout).servers.notes.oauth.isSignedIn).toBe(
       false,

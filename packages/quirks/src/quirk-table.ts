@@ -293,7 +293,7 @@ export const quirkTable = {
   "revocation-absent": {
     what: "Tokens cannot be revoked.",
     seen: "many providers",
-    client: "deletes them anyway, and says that the old token is still accepted, and until when.",
+    client: "deletes them anyway, and says that they are valid until they expire.",
   },
 } as const;
 

@@ -47,7 +47,6 @@ export type {
   RemainingTokens,
   RevocationResult,
   SignOutOptions,
-  SignOutProof,
   SignOutReport,
   WipedTokens,
 } from "./oauth/login/sign-out.js";

@@ -4,7 +4,6 @@ import type {
   OAuthStepFields,
   SignInPrompt as Prompt,
   RevocationResult,
-  SignOutProof,
   SignOutReport,
 } from "@wirescope/tool-server/auth";
 import {
@@ -16,7 +15,6 @@ import {
   SignInPromptSchema,
   type SignInStep,
   SignInStepSchema,
-  SignOutProof_Outcome,
   type SignOutResponse,
   SignOutResponseSchema,
 } from "../../gen/wirescope/v1/admin_pb.js";
@@ -96,35 +94,19 @@ const revocations = {
   failed: Revocation_Outcome.FAILED,
 } as const;
 
-const proofs = {
-  refused: SignOutProof_Outcome.REFUSED,
-  accepted: SignOutProof_Outcome.ACCEPTED,
-  unclear: SignOutProof_Outcome.UNCLEAR,
-  nothing: SignOutProof_Outcome.NOTHING,
-} as const;
-
-export function signOutToMessage({ wiped, proof, problems, remaining }: SignOutReport): SignOutResponse {
+export function signOutToMessage({ wiped, problems, remaining }: SignOutReport): SignOutResponse {
   return create(SignOutResponseSchema, {
     wiped: wiped.map(({ issuer, accessToken, refreshToken }) => ({
       issuer,
       accessToken: revocationInit(accessToken),
       ...(refreshToken && { refreshToken: revocationInit(refreshToken) }),
     })),
-    proof: {
-      outcome: proofs[proof.kind],
-      status: "status" in proof ? proof.status : 0,
-      reason: "reason" in proof ? proof.reason : "",
-      ...timeOf("expireTime", "until" in proof ? proof.until : undefined),
-    },
     problems: [...problems],
     remaining: remaining.map(({ url, tenant }) => ({ url, tenant })),
   });
 }
 
-export function signOutFromMessage(
-  server: string,
-  { wiped, proof, problems, remaining }: SignOutResponse,
-): SignOutReport {
+export function signOutFromMessage(server: string, { wiped, problems, remaining }: SignOutResponse): SignOutReport {
   return {
     server,
     wiped: wiped.map(({ issuer, accessToken, refreshToken }) => ({
@@ -132,32 +114,14 @@ export function signOutFromMessage(
       accessToken: revocationFromMessage(accessToken),
       refreshToken: refreshToken && revocationFromMessage(refreshToken),
     })),
-    proof: proofFromMessage(proof),
     problems,
     remaining: remaining.map(({ url, tenant }) => ({ url, tenant })),
   };
 }
 
-const unknownReason = "The gateway gives no reason.";
-
 function revocationFromMessage(message: Revocation | undefined): RevocationResult {
   const kind = nameOf(revocations, message?.outcome ?? 0) ?? "failed";
-  return kind === "failed" ? { kind, reason: message?.reason ?? unknownReason } : { kind };
-}
-
-function proofFromMessage(message: SignOutResponse["proof"]): SignOutProof {
-  const { status = 0, reason = unknownReason, expireTime } = message ?? {};
-  const kind = nameOf(proofs, message?.outcome ?? 0) ?? "unclear";
-  switch (kind) {
-    case "refused":
-      return { kind, status };
-    case "accepted":
-      return { kind, status, until: msOf(expireTime) };
-    case "nothing":
-      return { kind };
-    case "unclear":
-      return { kind, reason };
-  }
+  return kind === "failed" ? { kind, reason: message?.reason ?? "The gateway gives no reason." } : { kind };
 }
 
 function revocationInit(result: RevocationResult): MessageInitShape<typeof RevocationSchema> {

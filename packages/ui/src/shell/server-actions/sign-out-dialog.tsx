@@ -1,9 +1,4 @@
-import {
-  type Revocation,
-  Revocation_Outcome,
-  SignOutProof_Outcome,
-  type SignOutResponse,
-} from "@wirescope/gateway/admin";
+import { type Revocation, Revocation_Outcome, type SignOutResponse } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { ActionButton, Button, Dialog } from "../../design/index.js";
@@ -44,22 +39,12 @@ export function SignOutDialog({ server, onClose }: { readonly server: string; re
 }
 
 /** What happened to the tokens, as `wirescope logout` prints it. */
-export function signOutLines(
-  server: string,
-  { wiped, proof, problems, remaining }: SignOutResponse,
-): readonly string[] {
+export function signOutLines(server: string, { wiped, problems, remaining }: SignOutResponse): readonly string[] {
   const lines = wiped.length === 0 ? [`You were not signed in to ${server}.`] : [];
   for (const { issuer, refreshToken, accessToken } of wiped) {
     lines.push(`Deleted the tokens issued by ${issuer}.`);
     if (refreshToken !== undefined) lines.push(`Refresh token: ${revocationText(refreshToken)}.`);
     if (accessToken !== undefined) lines.push(`Access token: ${revocationText(accessToken)}.`);
-  }
-  if (proof?.outcome === SignOutProof_Outcome.REFUSED) {
-    lines.push(`Tried the old token again: ${server} rejects it (${proof.status}).`);
-  } else if (proof?.outcome === SignOutProof_Outcome.ACCEPTED) {
-    lines.push(`Tried the old token again: ${server} still accepts it. Anyone who has it can use it.`);
-  } else if (proof?.outcome === SignOutProof_Outcome.UNCLEAR) {
-    lines.push(`Could not check whether the old token is rejected: ${proof.reason}`);
   }
   for (const { url, tenant } of remaining) {
     lines.push(`The tokens of ${server} for ${tenant === "" ? url : `${url} with ${tenant}`} remain.`);

@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file wirescope/v1/admin.proto.
  */
 export const file_wirescope_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("Chh3aXJlc2NvcGUvdjEvYWRtaW4ucHJvdG8SDHdpcmVzY29wZS52MSLFAwoGU2VydmVyEgwKBG5hbWUYASABKAkSFQoNY29uZmlndXJhdGlvbhgCIAEoCRIqCgl0cmFuc3BvcnQYAyABKA4yFy53aXJlc2NvcGUudjEuVHJhbnNwb3J0Eg4KBnRhcmdldBgEIAEoCRIuCgVzdGF0ZRgFIAEoDjIfLndpcmVzY29wZS52MS5Db25uZWN0aXZpdHlTdGF0ZRImCgdmYWlsdXJlGAYgASgLMhUud2lyZXNjb3BlLnYxLkZhaWx1cmUSNAoOYXV0aGVudGljYXRpb24YByABKAsyHC53aXJlc2NvcGUudjEuQXV0aGVudGljYXRpb24SFwoKdG9vbF9jb3VudBgIIAEoDUgAiAEBEhIKCmNoYW5uZWxfaWQYCSABKAMSEwoLc2VydmVyX25hbWUYCiABKAkSFgoOc2VydmVyX3ZlcnNpb24YCyABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgMIAEoCRIVCg1saXN0X3Byb2JsZW1zGA0gAygJEjIKDHRvb2xfY2hhbmdlcxgOIAMoCzIcLndpcmVzY29wZS52MS5BcHByb3ZhbENoYW5nZUINCgtfdG9vbF9jb3VudCL0AgoHRmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaXNzdWVyX2NoYW5nZRgEIAEoCzIaLndpcmVzY29wZS52MS5Jc3N1ZXJDaGFuZ2USMwoOZm9yZWlnbl9vcmlnaW4YBSABKAsyGy53aXJlc2NvcGUudjEuRm9yZWlnbk9yaWdpbhIPCgdzdWJqZWN0GAYgASgJEg8KB3Byb2JsZW0YByABKAkSEAoIZXZpZGVuY2UYCCABKAkSDgoGYWR2aWNlGAkgASgJEhcKD3Vuc2V0X3ZhcmlhYmxlcxgKIAMoCRIuCgpiZWdpbl90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdzaWduX2luGAwgASgLMhoud2lyZXNjb3BlLnYxLlNpZ25JbkFkdmljZSIeCgxTaWduSW5BZHZpY2USDgoGc2NvcGVzGAEgAygJIkUKDUZvcmVpZ25PcmlnaW4SDgoGaXNzdWVyGAEgASgJEg4KBm9yaWdpbhgCIAEoCRIUCgx0b2tlbl9vcmlnaW4YAyABKAkiKAoMSXNzdWVyQ2hhbmdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAkidAoOQXV0aGVudGljYXRpb24SKAoGbWV0aG9kGAEgASgOMhgud2lyZXNjb3BlLnYxLkF1dGhNZXRob2QSDwoHc3VtbWFyeRgCIAEoCRInCgVvYXV0aBgDIAEoCzIYLndpcmVzY29wZS52MS5PQXV0aFN0YXRlIqECCgpPQXV0aFN0YXRlEhEKCXNpZ25lZF9pbhgBIAEoCBISCgpzaWduaW5nX2luGAIgASgIEg4KBmlzc3VlchgDIAEoCRIPCgdhY2NvdW50GAQgASgJEg4KBnNjb3BlcxgFIAMoCRIvCgtleHBpcmVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLb2J0YWluX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXJlbmV3YWJsZRgIIAEoCBISCgp0b2tlbl90eXBlGAkgASgJEjIKDnBhdXNlX2VuZF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJlChJMaXN0U2VydmVyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAivQEKE0xpc3RTZXJ2ZXJzUmVzcG9uc2USJQoHc2VydmVycxgBIAMoCzIULndpcmVzY29wZS52MS5TZXJ2ZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEigKBHRpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KDnJlbG9hZF9mYWlsdXJlGAQgASgLMhUud2lyZXNjb3BlLnYxLkZhaWx1cmUSDQoFbm90ZXMYBSADKAkiFQoTV2F0Y2hTZXJ2ZXJzUmVxdWVzdCJ9ChRXYXRjaFNlcnZlcnNSZXNwb25zZRIlCgdzZXJ2ZXJzGAEgAygLMhQud2lyZXNjb3BlLnYxLlNlcnZlchIPCgdyZW1vdmVkGAIgAygJEi0KDnJlbG9hZF9mYWlsdXJlGAMgASgLMhUud2lyZXNjb3BlLnYxLkZhaWx1cmUisgEKDVNpZ25JblJlcXVlc3QSDgoGc2VydmVyGAEgASgJEiQKA3dheRgCIAEoDjIXLndpcmVzY29wZS52MS5TaWduSW5XYXkSDgoGc2NvcGVzGAMgAygJEhgKEGNvbmZpcm1lZF9pc3N1ZXIYBCABKAkSGAoQY29uZmlybWVkX29yaWdpbhgFIAEoCRITCgtyZXR1cm5fcGF0aBgGIAEoCRISCgp3aXRoX3N0ZXBzGAcgASgIIvkBCg5TaWduSW5SZXNwb25zZRIsCgZwcm9tcHQYASABKAsyGi53aXJlc2NvcGUudjEuU2lnbkluUHJvbXB0SAASLgoHd2FpdGluZxgCIAEoCzIbLndpcmVzY29wZS52MS5TaWduSW5XYWl0aW5nSAASKAoEZG9uZRgDIAEoCzIYLndpcmVzY29wZS52MS5TaWduSW5Eb25lSAASKAoEc3RlcBgEIAEoCzIYLndpcmVzY29wZS52MS5TaWduSW5TdGVwSAASLAoGbm90aWNlGAUgASgLMhoud2lyZXNjb3BlLnYxLlNpZ25Jbk5vdGljZUgAQgcKBWV2ZW50Ih8KDFNpZ25Jbk5vdGljZRIPCgdtZXNzYWdlGAEgASgJIvEBCgpTaWduSW5TdGVwEgwKBG5hbWUYASABKAkSLAoHb3V0Y29tZRgCIAEoDjIbLndpcmVzY29wZS52MS5DaGVjay5PdXRjb21lEg4KBm1ldGhvZBgDIAEoCRILCgN1cmwYBCABKAkSJwoEc2VudBgFIAMoCzIZLndpcmVzY29wZS52MS5TaWduSW5GaWVsZBIOCgZzdGF0dXMYBiABKAUSKwoIcmVjZWl2ZWQYByADKAsyGS53aXJlc2NvcGUudjEuU2lnbkluRmllbGQSEwoLZHVyYXRpb25fbXMYCCABKAUSDwoHZmFpbHVyZRgJIAEoCSIqCgtTaWduSW5GaWVsZBIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJIuIBCgxTaWduSW5Qcm9tcHQSEgoKc2lnbl9pbl9pZBgBIAEoCRIOCgZpc3N1ZXIYAiABKAkSDgoGc2NvcGVzGAMgAygJEhIKCm5ld19zY29wZXMYBCADKAkSDwoHc3RvcmFnZRgFIAEoCRIuCgdicm93c2VyGAYgASgLMhsud2lyZXNjb3BlLnYxLlNpZ25JbkJyb3dzZXJIABIsCgZkZXZpY2UYByABKAsyGi53aXJlc2NvcGUudjEuU2lnbkluRGV2aWNlSAASFAoMdG9rZW5fb3JpZ2luGAggASgJQgUKA3dheSIyCg1TaWduSW5Ccm93c2VyEgsKA3VybBgBIAEoCRIUCgxyZWRpcmVjdF91cmkYAiABKAkidQoMU2lnbkluRGV2aWNlEgsKA3VybBgBIAEoCRIRCgl1c2VyX2NvZGUYAiABKAkSFAoMY29tcGxldGVfdXJsGAMgASgJEi8KC2V4cGlyZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIgCg1TaWduSW5XYWl0aW5nEg8KB21lc3NhZ2UYASABKAkiMgoKU2lnbkluRG9uZRIkCgZzZXJ2ZXIYASABKAsyFC53aXJlc2NvcGUudjEuU2VydmVyIjwKFUNvbXBsZXRlU2lnbkluUmVxdWVzdBISCgpzaWduX2luX2lkGAEgASgJEg8KB2FkZHJlc3MYAiABKAkiGAoWQ29tcGxldGVTaWduSW5SZXNwb25zZSItCg5TaWduT3V0UmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSCwoDYWxsGAIgASgIIqoBCg9TaWduT3V0UmVzcG9uc2USKAoFd2lwZWQYASADKAsyGS53aXJlc2NvcGUudjEuV2lwZWRUb2tlbnMSKQoFcHJvb2YYAiABKAsyGi53aXJlc2NvcGUudjEuU2lnbk91dFByb29mEhAKCHByb2JsZW1zGAMgAygJEjAKCXJlbWFpbmluZxgEIAMoCzIdLndpcmVzY29wZS52MS5SZW1haW5pbmdUb2tlbnMiLgoPUmVtYWluaW5nVG9rZW5zEgsKA3VybBgBIAEoCRIOCgZ0ZW5hbnQYAiABKAkifgoLV2lwZWRUb2tlbnMSDgoGaXNzdWVyGAEgASgJEi4KDGFjY2Vzc190b2tlbhgCIAEoCzIYLndpcmVzY29wZS52MS5SZXZvY2F0aW9uEi8KDXJlZnJlc2hfdG9rZW4YAyABKAsyGC53aXJlc2NvcGUudjEuUmV2b2NhdGlvbiK1AQoKUmV2b2NhdGlvbhIxCgdvdXRjb21lGAEgASgOMiAud2lyZXNjb3BlLnYxLlJldm9jYXRpb24uT3V0Y29tZRIOCgZyZWFzb24YAiABKAkiZAoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASEwoPT1VUQ09NRV9SRVZPS0VEEAESFwoTT1VUQ09NRV9VTlNVUFBPUlRFRBACEhIKDk9VVENPTUVfRkFJTEVEEAMijQIKDFNpZ25PdXRQcm9vZhIzCgdvdXRjb21lGAEgASgOMiIud2lyZXNjb3BlLnYxLlNpZ25PdXRQcm9vZi5PdXRjb21lEg4KBnN0YXR1cxgCIAEoBRIvCgtleHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAQgASgJIncKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhMKD09VVENPTUVfUkVGVVNFRBABEhQKEE9VVENPTUVfQUNDRVBURUQQAhITCg9PVVRDT01FX1VOQ0xFQVIQAxITCg9PVVRDT01FX05PVEhJTkcQBCIiChBSZWNvbm5lY3RSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCSI5ChFSZWNvbm5lY3RSZXNwb25zZRIkCgZzZXJ2ZXIYASABKAsyFC53aXJlc2NvcGUudjEuU2VydmVyIh0KC1BpbmdSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCSIjCgxQaW5nUmVzcG9uc2USEwoLZHVyYXRpb25fbXMYASABKAEiJAoSR2V0QXBwcm92YWxSZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCSK+AQoTR2V0QXBwcm92YWxSZXNwb25zZRInCgVzdGF0ZRgBIAEoDjIYLndpcmVzY29wZS52MS5UcnVzdFN0YXRlEg4KBnJlYXNvbhgCIAEoCRITCgtmaW5nZXJwcmludBgDIAEoCRITCgtkZXNjcmlwdGlvbhgEIAMoCRItCgdjaGFuZ2VzGAUgAygLMhwud2lyZXNjb3BlLnYxLkFwcHJvdmFsQ2hhbmdlEhUKDXRoaXNfcnVuX29ubHkYBiABKAgieQoOQXBwcm92YWxDaGFuZ2USDQoFZmllbGQYASABKAkSDAoEcGF0aBgCIAEoCRITCgZiZWZvcmUYAyABKAlIAIgBARISCgVhZnRlchgEIAEoCUgBiAEBEgwKBHRvb2wYBSABKAlCCQoHX2JlZm9yZUIICgZfYWZ0ZXIiNQoOQXBwcm92ZVJlcXVlc3QSDgoGc2VydmVyGAEgASgJEhMKC2ZpbmdlcnByaW50GAIgASgJIjcKD0FwcHJvdmVSZXNwb25zZRIkCgZzZXJ2ZXIYASABKAsyFC53aXJlc2NvcGUudjEuU2VydmVyIiAKDkV4cGxhaW5SZXF1ZXN0Eg4KBnNlcnZlchgBIAEoCSJxCg9FeHBsYWluUmVzcG9uc2USIwoEc3RlcBgBIAEoCzITLndpcmVzY29wZS52MS5DaGVja0gAEjAKC2V4cGxhbmF0aW9uGAIgASgLMhkud2lyZXNjb3BlLnYxLkV4cGxhbmF0aW9uSABCBwoFZXZlbnQihAIKC0V4cGxhbmF0aW9uEg4KBnNlcnZlchgBIAEoCRIqCgl0cmFuc3BvcnQYAiABKA4yFy53aXJlc2NvcGUudjEuVHJhbnNwb3J0EgwKBHdlbGwYAyABKAgSIwoGY2F1c2VzGAQgAygLMhMud2lyZXNjb3BlLnYxLkNhdXNlEiIKBXN0ZXBzGAUgAygLMhMud2lyZXNjb3BlLnYxLkNoZWNrEikKDHJlcXVpcmVtZW50cxgGIAMoCzITLndpcmVzY29wZS52MS5DaGVjaxITCgtwZXJtaXNzaW9ucxgHIAMoCRIiCgVub3RlcxgIIAMoCzITLndpcmVzY29wZS52MS5DYXVzZSJ3CgVDYXVzZRIMCgRjb2RlGAEgASgJEg0KBXRpdGxlGAIgASgJEg4KBndlaWdodBgDIAEoARIPCgdwcm9ibGVtGAQgASgJEhAKCGV2aWRlbmNlGAUgAygJEh4KA2ZpeBgGIAEoCzIRLndpcmVzY29wZS52MS5GaXgiYQoDRml4Eg4KBmFkdmljZRgBIAEoCRIPCgdjb21tYW5kGAIgASgJEgwKBGZpbGUYAyABKAkSDAoEbGluZRgEIAEoBRIOCgZjb2x1bW4YBSABKAUSDQoFd3JpdGUYBiABKAkisgEKBUNoZWNrEgwKBG5hbWUYASABKAkSLAoHb3V0Y29tZRgCIAEoDjIbLndpcmVzY29wZS52MS5DaGVjay5PdXRjb21lEhAKCGV2aWRlbmNlGAMgAygJIlsKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEg4KCk9VVENPTUVfT0sQARISCg5PVVRDT01FX0ZBSUxFRBACEhMKD09VVENPTUVfU0tJUFBFRBADIg8KDVJlbG9hZFJlcXVlc3QiIQoOUmVsb2FkUmVzcG9uc2USDwoHc2VydmVycxgBIAMoCSIiCg9TZXREZWJ1Z1JlcXVlc3QSDwoHZW5hYmxlZBgBIAEoCCInChBTZXREZWJ1Z1Jlc3BvbnNlEhMKC3dhc19lbmFibGVkGAEgASgIKnsKCVRyYW5zcG9ydBIZChVUUkFOU1BPUlRfVU5TUEVDSUZJRUQQABISCg5UUkFOU1BPUlRfSFRUUBABEhEKDVRSQU5TUE9SVF9TU0UQAhIXChNUUkFOU1BPUlRfV0VCU09DS0VUEAMSEwoPVFJBTlNQT1JUX1NURElPEAQq4AEKEUNvbm5lY3Rpdml0eVN0YXRlEiIKHkNPTk5FQ1RJVklUWV9TVEFURV9VTlNQRUNJRklFRBAAEhsKF0NPTk5FQ1RJVklUWV9TVEFURV9JRExFEAESIQodQ09OTkVDVElWSVRZX1NUQVRFX0NPTk5FQ1RJTkcQAhIcChhDT05ORUNUSVZJVFlfU1RBVEVfUkVBRFkQAxIoCiRDT05ORUNUSVZJVFlfU1RBVEVfVFJBTlNJRU5UX0ZBSUxVUkUQBBIfChtDT05ORUNUSVZJVFlfU1RBVEVfU0hVVERPV04QBSqkAQoKQXV0aE1ldGhvZBIbChdBVVRIX01FVEhPRF9VTlNQRUNJRklFRBAAEhQKEEFVVEhfTUVUSE9EX05PTkUQARIXChNBVVRIX01FVEhPRF9IRUFERVJTEAISFgoSQVVUSF9NRVRIT0RfSEVMUEVSEAMSGwoXQVVUSF9NRVRIT0RfRU5WSVJPTk1FTlQQBBIVChFBVVRIX01FVEhPRF9PQVVUSBAFKlkKCVNpZ25JbldheRIbChdTSUdOX0lOX1dBWV9VTlNQRUNJRklFRBAAEhcKE1NJR05fSU5fV0FZX0JST1dTRVIQARIWChJTSUdOX0lOX1dBWV9ERVZJQ0UQAiqIAQoKVHJ1c3RTdGF0ZRIbChdUUlVTVF9TVEFURV9VTlNQRUNJRklFRBAAEhcKE1RSVVNUX1NUQVRFX1RSVVNURUQQARITCg9UUlVTVF9TVEFURV9ORVcQAhIXChNUUlVTVF9TVEFURV9DSEFOR0VEEAMSFgoSVFJVU1RfU1RBVEVfREVOSUVEEAQyuQcKDEFkbWluU2VydmljZRJXCgtMaXN0U2VydmVycxIgLndpcmVzY29wZS52MS5MaXN0U2VydmVyc1JlcXVlc3QaIS53aXJlc2NvcGUudjEuTGlzdFNlcnZlcnNSZXNwb25zZSIDkAIBElcKDFdhdGNoU2VydmVycxIhLndpcmVzY29wZS52MS5XYXRjaFNlcnZlcnNSZXF1ZXN0GiIud2lyZXNjb3BlLnYxLldhdGNoU2VydmVyc1Jlc3BvbnNlMAESRQoGU2lnbkluEhsud2lyZXNjb3BlLnYxLlNpZ25JblJlcXVlc3QaHC53aXJlc2NvcGUudjEuU2lnbkluUmVzcG9uc2UwARJbCg5Db21wbGV0ZVNpZ25JbhIjLndpcmVzY29wZS52MS5Db21wbGV0ZVNpZ25JblJlcXVlc3QaJC53aXJlc2NvcGUudjEuQ29tcGxldGVTaWduSW5SZXNwb25zZRJGCgdTaWduT3V0Ehwud2lyZXNjb3BlLnYxLlNpZ25PdXRSZXF1ZXN0Gh0ud2lyZXNjb3BlLnYxLlNpZ25PdXRSZXNwb25zZRJMCglSZWNvbm5lY3QSHi53aXJlc2NvcGUudjEuUmVjb25uZWN0UmVxdWVzdBofLndpcmVzY29wZS52MS5SZWNvbm5lY3RSZXNwb25zZRJCCgRQaW5nEhkud2lyZXNjb3BlLnYxLlBpbmdSZXF1ZXN0Ghoud2lyZXNjb3BlLnYxLlBpbmdSZXNwb25zZSIDkAIBElcKC0dldEFwcHJvdmFsEiAud2lyZXNjb3BlLnYxLkdldEFwcHJvdmFsUmVxdWVzdBohLndpcmVzY29wZS52MS5HZXRBcHByb3ZhbFJlc3BvbnNlIgOQAgESRgoHQXBwcm92ZRIcLndpcmVzY29wZS52MS5BcHByb3ZlUmVxdWVzdBodLndpcmVzY29wZS52MS5BcHByb3ZlUmVzcG9uc2USSAoHRXhwbGFpbhIcLndpcmVzY29wZS52MS5FeHBsYWluUmVxdWVzdBodLndpcmVzY29wZS52MS5FeHBsYWluUmVzcG9uc2UwARJJCghTZXREZWJ1ZxIdLndpcmVzY29wZS52MS5TZXREZWJ1Z1JlcXVlc3QaHi53aXJlc2NvcGUudjEuU2V0RGVidWdSZXNwb25zZRJDCgZSZWxvYWQSGy53aXJlc2NvcGUudjEuUmVsb2FkUmVxdWVzdBocLndpcmVzY29wZS52MS5SZWxvYWRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("Chh3aXJlc2NvcGUvdjEvYWRtaW4ucHJvdG8SDHdpcmVzY29wZS52MSLFAwoGU2VydmVyEgwKBG5hbWUYASABKAkSFQoNY29uZmlndXJhdGlvbhgCIAEoCRIqCgl0cmFuc3BvcnQYAyABKA4yFy53aXJlc2NvcGUudjEuVHJhbnNwb3J0Eg4KBnRhcmdldBgEIAEoCRIuCgVzdGF0ZRgFIAEoDjIfLndpcmVzY29wZS52MS5Db25uZWN0aXZpdHlTdGF0ZRImCgdmYWlsdXJlGAYgASgLMhUud2lyZXNjb3BlLnYxLkZhaWx1cmUSNAoOYXV0aGVudGljYXRpb24YByABKAsyHC53aXJlc2NvcGUudjEuQXV0aGVudGljYXRpb24SFwoKdG9vbF9jb3VudBgIIAEoDUgAiAEBEhIKCmNoYW5uZWxfaWQYCSABKAMSEwoLc2VydmVyX25hbWUYCiABKAkSFgoOc2VydmVyX3ZlcnNpb24YCyABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgMIAEoCRIVCg1saXN0X3Byb2JsZW1zGA0gAygJEjIKDHRvb2xfY2hhbmdlcxgOIAMoCzIcLndpcmVzY29wZS52MS5BcHByb3ZhbENoYW5nZUINCgtfdG9vbF9jb3VudCL0AgoHRmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaXNzdWVyX2NoYW5nZRgEIAEoCzIaLndpcmVzY29wZS52MS5Jc3N1ZXJDaGFuZ2USMwoOZm9yZWlnbl9vcmlnaW4YBSABKAsyGy53aXJlc2NvcGUudjEuRm9yZWlnbk9yaWdpbhIPCgdzdWJqZWN0GAYgASgJEg8KB3Byb2JsZW0YByABKAkSEAoIZXZpZGVuY2UYCCABKAkSDgoGYWR2aWNlGAkgASgJEhcKD3Vuc2V0X3ZhcmlhYmxlcxgKIAMoCRIuCgpiZWdpbl90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdzaWduX2luGAwgASgLMhoud2lyZXNjb3BlLnYxLlNpZ25JbkFkdmljZSIeCgxTaWduSW5BZHZpY2USDgoGc2NvcGVzGAEgAygJIkUKDUZvcmVpZ25PcmlnaW4SDgoGaXNzdWVyGAEgASgJEg4KBm9yaWdpbhgCIAEoCRIUCgx0b2tlbl9vcmlnaW4YAyABKAkiKAoMSXNzdWVyQ2hhbmdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAkidAoOQXV0aGVudGljYXRpb24SKAoGbWV0aG9kGAEgASgOMhgud2lyZXNjb3BlLnYxLkF1dGhNZXRob2QSDwoHc3VtbWFyeRgCIAEoCRInCgVvYXV0aBgDIAEoCzIYLndpcmVzY29wZS52MS5PQXV0aFN0YXRlIqECCgpPQXV0aFN0YXRlEhEKCXNpZ25lZF9pbhgBIAEoCBISCgpzaWduaW5nX2luGAIgASgIEg4KBmlzc3VlchgDIAEoCRIPCgdhY2NvdW50GAQgASgJEg4KBnNjb3BlcxgFIAMoCRIvCgtleHBpcmVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLb2J0YWluX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXJlbmV3YWJsZRgIIAEoCBISCgp0b2tlbl90eXBlGAkgASgJEjIKDnBhdXNlX2VuZF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJlChJMaXN0U2VydmVyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAivQEKE0xpc3RTZXJ2ZXJzUmVzcG9uc2USJQoHc2VydmVycxgBIAMoCzIULndpcmVzY29wZS52MS5TZXJ2ZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEigKBHRpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KDnJlbG9hZF9mYWlsdXJlGAQgASgLMhUud2lyZXNjb3BlLnYxLkZhaWx1cmUSDQoFbm90ZXMYBSADKAkiFQoTV2F0Y2hTZXJ2ZXJzUmVxdWVzdCJ9ChRXYXRjaFNlcnZlcnNSZXNwb25zZRIlCgdzZXJ2ZXJzGAEgAygLMhQud2lyZXNjb3BlLnYxLlNlcnZlchIPCgdyZW1vdmVkGAIgAygJEi0KDnJlbG9hZF9mYWlsdXJlGAMgASgLMhUud2lyZXNjb3BlLnYxLkZhaWx1cmUisgEKDVNpZ25JblJlcXVlc3QSDgoGc2VydmVyGAEgASgJEiQKA3dheRgCIAEoDjIXLndpcmVzY29wZS52MS5TaWduSW5XYXkSDgoGc2NvcGVzGAMgAygJEhgKEGNvbmZpcm1lZF9pc3N1ZXIYBCABKAkSGAoQY29uZmlybWVkX29yaWdpbhgFIAEoCRITCgtyZXR1cm5fcGF0aBgGIAEoCRISCgp3aXRoX3N0ZXBzGAcgASgIIvkBCg5TaWduSW5SZXNwb25zZRIsCgZwcm9tcHQYASABKAsyGi53aXJlc2NvcGUudjEuU2lnbkluUHJvbXB0SAASLgoHd2FpdGluZxgCIAEoCzIbLndpcmVzY29wZS52MS5TaWduSW5XYWl0aW5nSAASKAoEZG9uZRgDIAEoCzIYLndpcmVzY29wZS52MS5TaWduSW5Eb25lSAASKAoEc3RlcBgEIAEoCzIYLndpcmVzY29wZS52MS5TaWduSW5TdGVwSAASLAoGbm90aWNlGAUgASgLMhoud2lyZXNjb3BlLnYxLlNpZ25Jbk5vdGljZUgAQgcKBWV2ZW50Ih8KDFNpZ25Jbk5vdGljZRIPCgdtZXNzYWdlGAEgASgJIvEBCgpTaWduSW5TdGVwEgwKBG5hbWUYASABKAkSLAoHb3V0Y29tZRgCIAEoDjIbLndpcmVzY29wZS52MS5DaGVjay5PdXRjb21lEg4KBm1ldGhvZBgDIAEoCRILCgN1cmwYBCABKAkSJwoEc2VudBgFIAMoCzIZLndpcmVzY29wZS52MS5TaWduSW5GaWVsZBIOCgZzdGF0dXMYBiABKAUSKwoIcmVjZWl2ZWQYByADKAsyGS53aXJlc2NvcGUudjEuU2lnbkluRmllbGQSEwoLZHVyYXRpb25fbXMYCCABKAUSDwoHZmFpbHVyZRgJIAEoCSIqCgtTaWduSW5GaWVsZBIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJIuIBCgxTaWduSW5Qcm9tcHQSEgoKc2lnbl9pbl9pZBgBIAEoCRIOCgZpc3N1ZXIYAiABKAkSDgoGc2NvcGVzGAMgAygJEhIKCm5ld19zY29wZXMYBCADKAkSDwoHc3RvcmFnZRgFIAEoCRIuCgdicm93c2VyGAYgASgLMhsud2lyZXNjb3BlLnYxLlNpZ25JbkJyb3dzZXJIABIsCgZkZXZpY2UYByABKAsyGi53aXJlc2NvcGUudjEuU2lnbkluRGV2aWNlSAASFAoMdG9rZW5fb3JpZ2luGAggASgJQgUKA3dheSIyCg1TaWduSW5Ccm93c2VyEgsKA3VybBgBIAEoCRIUCgxyZWRpcmVjdF91cmkYAiABKAkidQoMU2lnbkluRGV2aWNlEgsKA3VybBgBIAEoCRIRCgl1c2VyX2NvZGUYAiABKAkSFAoMY29tcGxldGVfdXJsGAMgASgJEi8KC2V4cGlyZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIgCg1TaWduSW5XYWl0aW5nEg8KB21lc3NhZ2UYASABKAkiMgoKU2lnbkluRG9uZRIkCgZzZXJ2ZXIYASABKAsyFC53aXJlc2NvcGUudjEuU2VydmVyIjwKFUNvbXBsZXRlU2lnbkluUmVxdWVzdBISCgpzaWduX2luX2lkGAEgASgJEg8KB2FkZHJlc3MYAiABKAkiGAoWQ29tcGxldGVTaWduSW5SZXNwb25zZSItCg5TaWduT3V0UmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSCwoDYWxsGAIgASgIIn8KD1NpZ25PdXRSZXNwb25zZRIoCgV3aXBlZBgBIAMoCzIZLndpcmVzY29wZS52MS5XaXBlZFRva2VucxIQCghwcm9ibGVtcxgCIAMoCRIwCglyZW1haW5pbmcYAyADKAsyHS53aXJlc2NvcGUudjEuUmVtYWluaW5nVG9rZW5zIi4KD1JlbWFpbmluZ1Rva2VucxILCgN1cmwYASABKAkSDgoGdGVuYW50GAIgASgJIn4KC1dpcGVkVG9rZW5zEg4KBmlzc3VlchgBIAEoCRIuCgxhY2Nlc3NfdG9rZW4YAiABKAsyGC53aXJlc2NvcGUudjEuUmV2b2NhdGlvbhIvCg1yZWZyZXNoX3Rva2VuGAMgASgLMhgud2lyZXNjb3BlLnYxLlJldm9jYXRpb24itQEKClJldm9jYXRpb24SMQoHb3V0Y29tZRgBIAEoDjIgLndpcmVzY29wZS52MS5SZXZvY2F0aW9uLk91dGNvbWUSDgoGcmVhc29uGAIgASgJImQKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhMKD09VVENPTUVfUkVWT0tFRBABEhcKE09VVENPTUVfVU5TVVBQT1JURUQQAhISCg5PVVRDT01FX0ZBSUxFRBADIiIKEFJlY29ubmVjdFJlcXVlc3QSDgoGc2VydmVyGAEgASgJIjkKEVJlY29ubmVjdFJlc3BvbnNlEiQKBnNlcnZlchgBIAEoCzIULndpcmVzY29wZS52MS5TZXJ2ZXIiHQoLUGluZ1JlcXVlc3QSDgoGc2VydmVyGAEgASgJIiMKDFBpbmdSZXNwb25zZRITCgtkdXJhdGlvbl9tcxgBIAEoASIkChJHZXRBcHByb3ZhbFJlcXVlc3QSDgoGc2VydmVyGAEgASgJIr4BChNHZXRBcHByb3ZhbFJlc3BvbnNlEicKBXN0YXRlGAEgASgOMhgud2lyZXNjb3BlLnYxLlRydXN0U3RhdGUSDgoGcmVhc29uGAIgASgJEhMKC2ZpbmdlcnByaW50GAMgASgJEhMKC2Rlc2NyaXB0aW9uGAQgAygJEi0KB2NoYW5nZXMYBSADKAsyHC53aXJlc2NvcGUudjEuQXBwcm92YWxDaGFuZ2USFQoNdGhpc19ydW5fb25seRgGIAEoCCJ5Cg5BcHByb3ZhbENoYW5nZRINCgVmaWVsZBgBIAEoCRIMCgRwYXRoGAIgASgJEhMKBmJlZm9yZRgDIAEoCUgAiAEBEhIKBWFmdGVyGAQgASgJSAGIAQESDAoEdG9vbBgFIAEoCUIJCgdfYmVmb3JlQggKBl9hZnRlciI1Cg5BcHByb3ZlUmVxdWVzdBIOCgZzZXJ2ZXIYASABKAkSEwoLZmluZ2VycHJpbnQYAiABKAkiNwoPQXBwcm92ZVJlc3BvbnNlEiQKBnNlcnZlchgBIAEoCzIULndpcmVzY29wZS52MS5TZXJ2ZXIiIAoORXhwbGFpblJlcXVlc3QSDgoGc2VydmVyGAEgASgJInEKD0V4cGxhaW5SZXNwb25zZRIjCgRzdGVwGAEgASgLMhMud2lyZXNjb3BlLnYxLkNoZWNrSAASMAoLZXhwbGFuYXRpb24YAiABKAsyGS53aXJlc2NvcGUudjEuRXhwbGFuYXRpb25IAEIHCgVldmVudCKEAgoLRXhwbGFuYXRpb24SDgoGc2VydmVyGAEgASgJEioKCXRyYW5zcG9ydBgCIAEoDjIXLndpcmVzY29wZS52MS5UcmFuc3BvcnQSDAoEd2VsbBgDIAEoCBIjCgZjYXVzZXMYBCADKAsyEy53aXJlc2NvcGUudjEuQ2F1c2USIgoFc3RlcHMYBSADKAsyEy53aXJlc2NvcGUudjEuQ2hlY2sSKQoMcmVxdWlyZW1lbnRzGAYgAygLMhMud2lyZXNjb3BlLnYxLkNoZWNrEhMKC3Blcm1pc3Npb25zGAcgAygJEiIKBW5vdGVzGAggAygLMhMud2lyZXNjb3BlLnYxLkNhdXNlIncKBUNhdXNlEgwKBGNvZGUYASABKAkSDQoFdGl0bGUYAiABKAkSDgoGd2VpZ2h0GAMgASgBEg8KB3Byb2JsZW0YBCABKAkSEAoIZXZpZGVuY2UYBSADKAkSHgoDZml4GAYgASgLMhEud2lyZXNjb3BlLnYxLkZpeCJhCgNGaXgSDgoGYWR2aWNlGAEgASgJEg8KB2NvbW1hbmQYAiABKAkSDAoEZmlsZRgDIAEoCRIMCgRsaW5lGAQgASgFEg4KBmNvbHVtbhgFIAEoBRINCgV3cml0ZRgGIAEoCSKyAQoFQ2hlY2sSDAoEbmFtZRgBIAEoCRIsCgdvdXRjb21lGAIgASgOMhsud2lyZXNjb3BlLnYxLkNoZWNrLk91dGNvbWUSEAoIZXZpZGVuY2UYAyADKAkiWwoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASDgoKT1VUQ09NRV9PSxABEhIKDk9VVENPTUVfRkFJTEVEEAISEwoPT1VUQ09NRV9TS0lQUEVEEAMiDwoNUmVsb2FkUmVxdWVzdCIhCg5SZWxvYWRSZXNwb25zZRIPCgdzZXJ2ZXJzGAEgAygJIiIKD1NldERlYnVnUmVxdWVzdBIPCgdlbmFibGVkGAEgASgIIicKEFNldERlYnVnUmVzcG9uc2USEwoLd2FzX2VuYWJsZWQYASABKAgqewoJVHJhbnNwb3J0EhkKFVRSQU5TUE9SVF9VTlNQRUNJRklFRBAAEhIKDlRSQU5TUE9SVF9IVFRQEAESEQoNVFJBTlNQT1JUX1NTRRACEhcKE1RSQU5TUE9SVF9XRUJTT0NLRVQQAxITCg9UUkFOU1BPUlRfU1RESU8QBCrgAQoRQ29ubmVjdGl2aXR5U3RhdGUSIgoeQ09OTkVDVElWSVRZX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXQ09OTkVDVElWSVRZX1NUQVRFX0lETEUQARIhCh1DT05ORUNUSVZJVFlfU1RBVEVfQ09OTkVDVElORxACEhwKGENPTk5FQ1RJVklUWV9TVEFURV9SRUFEWRADEigKJENPTk5FQ1RJVklUWV9TVEFURV9UUkFOU0lFTlRfRkFJTFVSRRAEEh8KG0NPTk5FQ1RJVklUWV9TVEFURV9TSFVURE9XThAFKqQBCgpBdXRoTWV0aG9kEhsKF0FVVEhfTUVUSE9EX1VOU1BFQ0lGSUVEEAASFAoQQVVUSF9NRVRIT0RfTk9ORRABEhcKE0FVVEhfTUVUSE9EX0hFQURFUlMQAhIWChJBVVRIX01FVEhPRF9IRUxQRVIQAxIbChdBVVRIX01FVEhPRF9FTlZJUk9OTUVOVBAEEhUKEUFVVEhfTUVUSE9EX09BVVRIEAUqWQoJU2lnbkluV2F5EhsKF1NJR05fSU5fV0FZX1VOU1BFQ0lGSUVEEAASFwoTU0lHTl9JTl9XQVlfQlJPV1NFUhABEhYKElNJR05fSU5fV0FZX0RFVklDRRACKogBCgpUcnVzdFN0YXRlEhsKF1RSVVNUX1NUQVRFX1VOU1BFQ0lGSUVEEAASFwoTVFJVU1RfU1RBVEVfVFJVU1RFRBABEhMKD1RSVVNUX1NUQVRFX05FVxACEhcKE1RSVVNUX1NUQVRFX0NIQU5HRUQQAxIWChJUUlVTVF9TVEFURV9ERU5JRUQQBDK5BwoMQWRtaW5TZXJ2aWNlElcKC0xpc3RTZXJ2ZXJzEiAud2lyZXNjb3BlLnYxLkxpc3RTZXJ2ZXJzUmVxdWVzdBohLndpcmVzY29wZS52MS5MaXN0U2VydmVyc1Jlc3BvbnNlIgOQAgESVwoMV2F0Y2hTZXJ2ZXJzEiEud2lyZXNjb3BlLnYxLldhdGNoU2VydmVyc1JlcXVlc3QaIi53aXJlc2NvcGUudjEuV2F0Y2hTZXJ2ZXJzUmVzcG9uc2UwARJFCgZTaWduSW4SGy53aXJlc2NvcGUudjEuU2lnbkluUmVxdWVzdBocLndpcmVzY29wZS52MS5TaWduSW5SZXNwb25zZTABElsKDkNvbXBsZXRlU2lnbkluEiMud2lyZXNjb3BlLnYxLkNvbXBsZXRlU2lnbkluUmVxdWVzdBokLndpcmVzY29wZS52MS5Db21wbGV0ZVNpZ25JblJlc3BvbnNlEkYKB1NpZ25PdXQSHC53aXJlc2NvcGUudjEuU2lnbk91dFJlcXVlc3QaHS53aXJlc2NvcGUudjEuU2lnbk91dFJlc3BvbnNlEkwKCVJlY29ubmVjdBIeLndpcmVzY29wZS52MS5SZWNvbm5lY3RSZXF1ZXN0Gh8ud2lyZXNjb3BlLnYxLlJlY29ubmVjdFJlc3BvbnNlEkIKBFBpbmcSGS53aXJlc2NvcGUudjEuUGluZ1JlcXVlc3QaGi53aXJlc2NvcGUudjEuUGluZ1Jlc3BvbnNlIgOQAgESVwoLR2V0QXBwcm92YWwSIC53aXJlc2NvcGUudjEuR2V0QXBwcm92YWxSZXF1ZXN0GiEud2lyZXNjb3BlLnYxLkdldEFwcHJvdmFsUmVzcG9uc2UiA5ACARJGCgdBcHByb3ZlEhwud2lyZXNjb3BlLnYxLkFwcHJvdmVSZXF1ZXN0Gh0ud2lyZXNjb3BlLnYxLkFwcHJvdmVSZXNwb25zZRJICgdFeHBsYWluEhwud2lyZXNjb3BlLnYxLkV4cGxhaW5SZXF1ZXN0Gh0ud2lyZXNjb3BlLnYxLkV4cGxhaW5SZXNwb25zZTABEkkKCFNldERlYnVnEh0ud2lyZXNjb3BlLnYxLlNldERlYnVnUmVxdWVzdBoeLndpcmVzY29wZS52MS5TZXREZWJ1Z1Jlc3BvbnNlEkMKBlJlbG9hZBIbLndpcmVzY29wZS52MS5SZWxvYWRSZXF1ZXN0Ghwud2lyZXNjb3BlLnYxLlJlbG9hZFJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * A tool server behind the gateway, and its current state.
@@ -1009,23 +1009,16 @@ export type SignOutResponse = Message<"wirescope.v1.SignOutResponse"> & {
   wiped: WipedTokens[];
 
   /**
-   * Whether the server still accepts the old access token.
-   *
-   * @generated from field: wirescope.v1.SignOutProof proof = 2;
-   */
-  proof?: SignOutProof | undefined;
-
-  /**
    * What could not be read, and therefore not deleted; one line each.
    *
-   * @generated from field: repeated string problems = 3;
+   * @generated from field: repeated string problems = 2;
    */
   problems: string[];
 
   /**
    * The tokens of this server for other URLs and tenants, which were not deleted.
    *
-   * @generated from field: repeated wirescope.v1.RemainingTokens remaining = 4;
+   * @generated from field: repeated wirescope.v1.RemainingTokens remaining = 3;
    */
   remaining: RemainingTokens[];
 };
@@ -1157,93 +1150,6 @@ export const Revocation_OutcomeSchema: GenEnum<Revocation_Outcome> = /*@__PURE__
   enumDesc(file_wirescope_v1_admin, 27, 0);
 
 /**
- * @generated from message wirescope.v1.SignOutProof
- */
-export type SignOutProof = Message<"wirescope.v1.SignOutProof"> & {
-  /**
-   * @generated from field: wirescope.v1.SignOutProof.Outcome outcome = 1;
-   */
-  outcome: SignOutProof_Outcome;
-
-  /**
-   * The HTTP status of the response.
-   *
-   * @generated from field: int32 status = 2;
-   */
-  status: number;
-
-  /**
-   * When a token that is still accepted expires; unset if unknown.
-   *
-   * @generated from field: google.protobuf.Timestamp expire_time = 3;
-   */
-  expireTime?: Timestamp | undefined;
-
-  /**
-   * Why it is unclear.
-   *
-   * @generated from field: string reason = 4;
-   */
-  reason: string;
-};
-
-/**
- * Describes the message wirescope.v1.SignOutProof.
- * Use `create(SignOutProofSchema)` to create a new message.
- */
-export const SignOutProofSchema: GenMessage<SignOutProof> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 28);
-
-/**
- * @generated from enum wirescope.v1.SignOutProof.Outcome
- */
-export const SignOutProof_Outcome = {
-  /**
-   * @generated from enum value: OUTCOME_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED: 0,
-
-  /**
-   * The server rejected the old token.
-   *
-   * @generated from enum value: OUTCOME_REFUSED = 1;
-   */
-  REFUSED: 1,
-
-  /**
-   * The server still accepts it.
-   *
-   * @generated from enum value: OUTCOME_ACCEPTED = 2;
-   */
-  ACCEPTED: 2,
-
-  /**
-   * The response shows neither.
-   *
-   * @generated from enum value: OUTCOME_UNCLEAR = 3;
-   */
-  UNCLEAR: 3,
-
-  /**
-   * There was no token to try.
-   *
-   * @generated from enum value: OUTCOME_NOTHING = 4;
-   */
-  NOTHING: 4,
-} as const;
-
-/**
- * @generated from enum wirescope.v1.SignOutProof.Outcome
- */
-export type SignOutProof_Outcome = (typeof SignOutProof_Outcome)[keyof typeof SignOutProof_Outcome] | UnknownEnum;
-
-/**
- * Describes the enum wirescope.v1.SignOutProof.Outcome.
- */
-export const SignOutProof_OutcomeSchema: GenEnum<SignOutProof_Outcome> = /*@__PURE__*/
-  enumDesc(file_wirescope_v1_admin, 28, 0);
-
-/**
  * @generated from message wirescope.v1.ReconnectRequest
  */
 export type ReconnectRequest = Message<"wirescope.v1.ReconnectRequest"> & {
@@ -1258,7 +1164,7 @@ export type ReconnectRequest = Message<"wirescope.v1.ReconnectRequest"> & {
  * Use `create(ReconnectRequestSchema)` to create a new message.
  */
 export const ReconnectRequestSchema: GenMessage<ReconnectRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 29);
+  messageDesc(file_wirescope_v1_admin, 28);
 
 /**
  * @generated from message wirescope.v1.ReconnectResponse
@@ -1275,7 +1181,7 @@ export type ReconnectResponse = Message<"wirescope.v1.ReconnectResponse"> & {
  * Use `create(ReconnectResponseSchema)` to create a new message.
  */
 export const ReconnectResponseSchema: GenMessage<ReconnectResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 30);
+  messageDesc(file_wirescope_v1_admin, 29);
 
 /**
  * @generated from message wirescope.v1.PingRequest
@@ -1292,7 +1198,7 @@ export type PingRequest = Message<"wirescope.v1.PingRequest"> & {
  * Use `create(PingRequestSchema)` to create a new message.
  */
 export const PingRequestSchema: GenMessage<PingRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 31);
+  messageDesc(file_wirescope_v1_admin, 30);
 
 /**
  * @generated from message wirescope.v1.PingResponse
@@ -1311,7 +1217,7 @@ export type PingResponse = Message<"wirescope.v1.PingResponse"> & {
  * Use `create(PingResponseSchema)` to create a new message.
  */
 export const PingResponseSchema: GenMessage<PingResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 32);
+  messageDesc(file_wirescope_v1_admin, 31);
 
 /**
  * @generated from message wirescope.v1.GetApprovalRequest
@@ -1328,7 +1234,7 @@ export type GetApprovalRequest = Message<"wirescope.v1.GetApprovalRequest"> & {
  * Use `create(GetApprovalRequestSchema)` to create a new message.
  */
 export const GetApprovalRequestSchema: GenMessage<GetApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 33);
+  messageDesc(file_wirescope_v1_admin, 32);
 
 /**
  * @generated from message wirescope.v1.GetApprovalResponse
@@ -1381,7 +1287,7 @@ export type GetApprovalResponse = Message<"wirescope.v1.GetApprovalResponse"> & 
  * Use `create(GetApprovalResponseSchema)` to create a new message.
  */
 export const GetApprovalResponseSchema: GenMessage<GetApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 34);
+  messageDesc(file_wirescope_v1_admin, 33);
 
 /**
  * One difference between the approved entry and the current one, or between the first definition of a tool and its current one.
@@ -1428,7 +1334,7 @@ export type ApprovalChange = Message<"wirescope.v1.ApprovalChange"> & {
  * Use `create(ApprovalChangeSchema)` to create a new message.
  */
 export const ApprovalChangeSchema: GenMessage<ApprovalChange> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 35);
+  messageDesc(file_wirescope_v1_admin, 34);
 
 /**
  * @generated from message wirescope.v1.ApproveRequest
@@ -1452,7 +1358,7 @@ export type ApproveRequest = Message<"wirescope.v1.ApproveRequest"> & {
  * Use `create(ApproveRequestSchema)` to create a new message.
  */
 export const ApproveRequestSchema: GenMessage<ApproveRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 36);
+  messageDesc(file_wirescope_v1_admin, 35);
 
 /**
  * @generated from message wirescope.v1.ApproveResponse
@@ -1471,7 +1377,7 @@ export type ApproveResponse = Message<"wirescope.v1.ApproveResponse"> & {
  * Use `create(ApproveResponseSchema)` to create a new message.
  */
 export const ApproveResponseSchema: GenMessage<ApproveResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 37);
+  messageDesc(file_wirescope_v1_admin, 36);
 
 /**
  * @generated from message wirescope.v1.ExplainRequest
@@ -1488,7 +1394,7 @@ export type ExplainRequest = Message<"wirescope.v1.ExplainRequest"> & {
  * Use `create(ExplainRequestSchema)` to create a new message.
  */
 export const ExplainRequestSchema: GenMessage<ExplainRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 38);
+  messageDesc(file_wirescope_v1_admin, 37);
 
 /**
  * @generated from message wirescope.v1.ExplainResponse
@@ -1521,7 +1427,7 @@ export type ExplainResponse = Message<"wirescope.v1.ExplainResponse"> & {
  * Use `create(ExplainResponseSchema)` to create a new message.
  */
 export const ExplainResponseSchema: GenMessage<ExplainResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 39);
+  messageDesc(file_wirescope_v1_admin, 38);
 
 /**
  * Why a server does not work, or that it does.
@@ -1587,7 +1493,7 @@ export type Explanation = Message<"wirescope.v1.Explanation"> & {
  * Use `create(ExplanationSchema)` to create a new message.
  */
 export const ExplanationSchema: GenMessage<Explanation> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 40);
+  messageDesc(file_wirescope_v1_admin, 39);
 
 /**
  * One possible cause of a failure.
@@ -1639,7 +1545,7 @@ export type Cause = Message<"wirescope.v1.Cause"> & {
  * Use `create(CauseSchema)` to create a new message.
  */
 export const CauseSchema: GenMessage<Cause> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 41);
+  messageDesc(file_wirescope_v1_admin, 40);
 
 /**
  * How to fix a cause.
@@ -1691,7 +1597,7 @@ export type Fix = Message<"wirescope.v1.Fix"> & {
  * Use `create(FixSchema)` to create a new message.
  */
 export const FixSchema: GenMessage<Fix> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 42);
+  messageDesc(file_wirescope_v1_admin, 41);
 
 /**
  * A step or a requirement, and its outcome.
@@ -1720,7 +1626,7 @@ export type Check = Message<"wirescope.v1.Check"> & {
  * Use `create(CheckSchema)` to create a new message.
  */
 export const CheckSchema: GenMessage<Check> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 43);
+  messageDesc(file_wirescope_v1_admin, 42);
 
 /**
  * @generated from enum wirescope.v1.Check.Outcome
@@ -1758,7 +1664,7 @@ export type Check_Outcome = (typeof Check_Outcome)[keyof typeof Check_Outcome] |
  * Describes the enum wirescope.v1.Check.Outcome.
  */
 export const Check_OutcomeSchema: GenEnum<Check_Outcome> = /*@__PURE__*/
-  enumDesc(file_wirescope_v1_admin, 43, 0);
+  enumDesc(file_wirescope_v1_admin, 42, 0);
 
 /**
  * @generated from message wirescope.v1.ReloadRequest
@@ -1771,7 +1677,7 @@ export type ReloadRequest = Message<"wirescope.v1.ReloadRequest"> & {
  * Use `create(ReloadRequestSchema)` to create a new message.
  */
 export const ReloadRequestSchema: GenMessage<ReloadRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 44);
+  messageDesc(file_wirescope_v1_admin, 43);
 
 /**
  * @generated from message wirescope.v1.ReloadResponse
@@ -1790,7 +1696,7 @@ export type ReloadResponse = Message<"wirescope.v1.ReloadResponse"> & {
  * Use `create(ReloadResponseSchema)` to create a new message.
  */
 export const ReloadResponseSchema: GenMessage<ReloadResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 45);
+  messageDesc(file_wirescope_v1_admin, 44);
 
 /**
  * @generated from message wirescope.v1.SetDebugRequest
@@ -1807,7 +1713,7 @@ export type SetDebugRequest = Message<"wirescope.v1.SetDebugRequest"> & {
  * Use `create(SetDebugRequestSchema)` to create a new message.
  */
 export const SetDebugRequestSchema: GenMessage<SetDebugRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 46);
+  messageDesc(file_wirescope_v1_admin, 45);
 
 /**
  * @generated from message wirescope.v1.SetDebugResponse
@@ -1826,7 +1732,7 @@ export type SetDebugResponse = Message<"wirescope.v1.SetDebugResponse"> & {
  * Use `create(SetDebugResponseSchema)` to create a new message.
  */
 export const SetDebugResponseSchema: GenMessage<SetDebugResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_admin, 47);
+  messageDesc(file_wirescope_v1_admin, 46);
 
 /**
  * How the gateway connects to a server.
@@ -2117,7 +2023,7 @@ export const AdminService: GenService<{
     output: typeof CompleteSignInResponseSchema;
   },
   /**
-   * Revokes a server's tokens if its authorization server supports that, deletes them, and checks that the server rejects the old one.
+   * Revokes a server's tokens if its authorization server supports that, and deletes them.
    *
    * @generated from rpc wirescope.v1.AdminService.SignOut
    */

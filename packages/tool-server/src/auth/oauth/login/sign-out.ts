@@ -2,10 +2,8 @@ import type { VaultKey } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
 import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
 import type { AuthorizationServer } from "../discovery/metadata.js";
-import { parseResourceChallenge } from "../discovery/resource-challenge.js";
 import { type OAuthContext, vaultKeyOf } from "../oauth-context.js";
 import { formRequest, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";
-import { createProof, proofKeyOf } from "../tokens/proof-key.js";
 import { createTokenStore, type TokenRecord, tokenLockWaitMs } from "../tokens/token-store.js";
 
 export interface SignOutParts {
@@ -23,8 +21,8 @@ export interface SignOutOptions {
 
 /**
  * Signs out of a tool server: revokes the tokens of every issuer if it supports that, deletes them in any case, including those that
- * another process wrote meanwhile, and sends the last access token once. The registration of the client is deleted too, so that the next
- * sign-in registers it again; the pinned issuer stays.
+ * another process wrote meanwhile. The registration of the client is deleted too, so that the next sign-in registers it again; the pinned
+ * issuer stays.
  */
 export async function signOut(
   parts: SignOutParts,
@@ -40,7 +38,6 @@ export async function signOut(
   const isOwn = (key: VaultKey): boolean =>
     isSame(key, { ...vaultKeyOf(context, key.issuer, "tokens"), item: key.item });
   const wiped: WipedTokens[] = [];
-  let last: TokenRecord | undefined;
   for (const key of isEverywhere ? all : all.filter(isOwn)) {
     const store = createTokenStore(context, vault, key);
     const wipe = async (): Promise<void> => {
@@ -50,8 +47,6 @@ export async function signOut(
       }
       for (let held = await store.read(); held !== undefined; held = await store.read()) {
         wiped.push(await revokeAll(parts, key, held.record, signal));
-        // A token for another URL is not sent to this one.
-        if (isOwn(key) && (last === undefined || held.record.obtainedAt >= last.obtainedAt)) last = held.record;
         await store.remove(held);
       }
     };
@@ -70,19 +65,14 @@ export async function signOut(
       problems.push(error instanceof Error ? error.message : "unknown");
     }
   }
-  const proof = last === undefined ? ({ kind: "nothing" } as const) : await proveRefusal(context, last, signal);
-  const text = wiped.length === 0 ? "Not signed in." : `Signed out; ${proofTexts[proof.kind]}.`;
-  context.log.note("signed-out", text, proof.kind === "accepted" ? "warning" : "info");
+  const isRevoked = wiped.every(({ refreshToken = { kind: "revoked" }, accessToken }) =>
+    [refreshToken, accessToken].every(({ kind }) => kind === "revoked"),
+  );
+  const text = isRevoked ? "Signed out." : "Signed out; not all tokens were revoked.";
+  context.log.note("signed-out", wiped.length === 0 ? "Not signed in." : text, isRevoked ? "info" : "warning");
   const remaining = isEverywhere ? [] : all.filter((key) => !isOwn(key)).map(remainingOf);
-  return { server: context.server, wiped, proof, problems, remaining };
+  return { server: context.server, wiped, problems, remaining };
 }
-
-const proofTexts: Readonly<Record<SignOutProof["kind"], string>> = {
-  refused: "the old token is refused",
-  accepted: "the old token is accepted",
-  unclear: "the old token is in an unknown state",
-  nothing: "the old tokens were for other urls or tenants, so they were not tried",
-};
 
 function remainingOf({ resource, tenant }: VaultKey): RemainingTokens {
   const [url = ""] = resource.split("?", 1);
@@ -123,45 +113,6 @@ function isSame(a: VaultKey, b: VaultKey): boolean {
   return (Object.keys(b) as (keyof VaultKey)[]).every((part) => a[part] === b[part]);
 }
 
-/** Sends an old token to its own tool server, with a ping, to check that it is refused. Never rejects. */
-async function proveRefusal(
-  context: OAuthContext,
-  { accessToken, tokenType, proofKey, expiresAt }: TokenRecord,
-  signal?: AbortSignal,
-): Promise<SignOutProof> {
-  const { http, url, limits } = context;
-  try {
-    const key = proofKey === undefined ? undefined : await proofKeyOf(context, proofKey);
-    const proof = key === undefined ? undefined : await createProof(context, key, { method: "POST", url, accessToken });
-    const response = await http.send({
-      method: "POST",
-      url,
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        authorization: `${tokenType} ${accessToken}`,
-        ...(proof === undefined ? {} : { dpop: proof }),
-      },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
-      headersTimeoutMs: limits.requestMs,
-      signal,
-    });
-    response.discard();
-    const { status } = response;
-    if (status === 401 && parseResourceChallenge(response.headers["www-authenticate"]).error === "use_dpop_nonce")
-      return { kind: "unclear", reason: "The server demanded a DPoP nonce, and did not check the token." };
-    if (status === 401) return { kind: "refused", status };
-    // A server may respond so before it checks the token, such as one with the legacy SSE transport with 405.
-    const isUnclear = [403, 404, 405, 429].includes(status);
-    // The response to the ping does not matter: the server accepted the token.
-    if (status < 500 && !isUnclear && (status < 300 || status >= 400))
-      return { kind: "accepted", status, until: expiresAt };
-    return { kind: "unclear", reason: `The server responded with status ${status}.` };
-  } catch (error) {
-    return { kind: "unclear", reason: error instanceof Error ? error.message : "unknown" };
-  }
-}
-
 /** The result of revoking a token. */
 export type RevocationResult =
   | { readonly kind: "revoked" }
@@ -197,8 +148,6 @@ export interface SignOutReport {
   readonly server: string;
   /** Each set of tokens that was found; empty if there were none. */
   readonly wiped: readonly WipedTokens[];
-  /** Whether the tool server still accepts an old access token. */
-  readonly proof: SignOutProof;
   /** Entries that could not be read, and so not deleted: one line each. */
   readonly problems: readonly string[];
   /** The tokens of this server for other URLs and tenants, which were not deleted. */
@@ -220,14 +169,3 @@ export interface WipedTokens {
   readonly refreshToken: RevocationResult | undefined;
   readonly accessToken: RevocationResult;
 }
-
-/** How a sign-out was verified. */
-export type SignOutProof =
-  /** The tool server refused it. */
-  | { readonly kind: "refused"; readonly status: number }
-  /** The tool server still accepts it, until it expires, if that is known; in milliseconds since the epoch. */
-  | { readonly kind: "accepted"; readonly status: number; readonly until: number | undefined }
-  /** The response shows neither. */
-  | { readonly kind: "unclear"; readonly reason: string }
-  /** There was no token to try. */
-  | { readonly kind: "nothing" };
