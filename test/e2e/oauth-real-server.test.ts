@@ -35,7 +35,7 @@ test('[TS-D-OAUTH-9] a server that gives a refresh token only after a new consen
   await without.signIn(world.person);
   expect(without.describe()).toMatchObject({ isSignedIn: true, canRefresh: false });
   expect(events.at(-1)).toContain('set "prompt": "consent" in its OAuth settings');
-  const session = world.session({ prompt: "consent" });
+  const session = world.session({ authorizeParameters: { prompt: "consent" } });
   await session.signIn(world.person);
   expect(session.describe()).toMatchObject({ isSignedIn: true, canRefresh: true });
 });

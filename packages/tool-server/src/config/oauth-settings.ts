@@ -21,6 +21,8 @@ export interface OAuthFieldSpec {
   readonly inEntry: boolean;
   /** Its line in docs/reference.md. */
   readonly help: string;
+  /** The parameter of the authorization request that it sets. */
+  readonly parameter?: string;
 }
 
 /** Every OAuth setting. */
@@ -83,6 +85,7 @@ export const oauthFieldTable = {
     kind: "string",
     inEntry: true,
     help: "value of the `prompt` parameter, such as `consent` or `select_account`; default none",
+    parameter: "prompt",
   },
   grant: {
     kind: "string",
@@ -108,6 +111,8 @@ export const oauthFieldTable = {
     help: "bind tokens to a key (DPoP) even if the server does not ask for it",
   },
 } as const;
+
+const specs: Readonly<Record<string, OAuthFieldSpec>> = oauthFieldTable;
 
 /** The name of an OAuth setting. */
 export type OAuthSettingName = keyof typeof oauthFieldTable;
@@ -187,11 +192,21 @@ export function mapOAuthSettings<A extends object, B>(
 ): OAuthSettingsOf<B> {
   const mapped = Object.entries(settings).map(([name, value]) => {
     if (value === undefined || typeof value !== "object") return [name, value];
-    if (name === "scopes") return [name, (value as readonly A[]).map(map)];
-    if (name !== "authorizeParameters") return [name, map(value as A)];
+    const kind = specs[name]?.kind;
+    if (kind === "list of strings") return [name, (value as readonly A[]).map(map)];
+    if (kind !== "object of strings") return [name, map(value as A)];
     return [name, (value as readonly (readonly [string, A])[]).map(([parameter, text]) => [parameter, map(text)])];
   });
   return Object.fromEntries(mapped) as OAuthSettingsOf<B>;
+}
+
+/** The parameters of authorization requests that the settings set. */
+export function authorizationParameters(settings: OAuthSettingsOf<string>): Readonly<Record<string, string>> {
+  const own = Object.entries(settings).flatMap(([name, value]) => {
+    const { parameter } = specs[name] ?? {};
+    return parameter === undefined || typeof value !== "string" ? [] : [[parameter, value] as const];
+  });
+  return Object.fromEntries([...(settings.authorizeParameters ?? []), ...own]);
 }
 
 /** Every string of the settings of an entry, for substitution and checks. */

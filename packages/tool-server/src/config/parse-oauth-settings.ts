@@ -1,3 +1,4 @@
+import { settingOfParameter } from "../oauth-parameters.js";
 import { suggest } from "../suggest.js";
 import { writtenKeyOf } from "./dialect-fields.js";
 import { at, describeKind } from "./entry-values.js";
@@ -18,24 +19,6 @@ const settingNames = Object.keys(oauthFieldTable) as OAuthSettingName[];
 const entrySettingNames = settingNames.filter((name) => oauthFieldTable[name].inEntry);
 
 const maxItems = 64;
-
-/** Parameters that every authorization request has, or that would change what its response means. */
-const reservedParameters: ReadonlySet<string> = new Set([
-  ...["client_assertion", "client_assertion_type", "client_id", "client_secret", "code", "code_challenge"],
-  ...[
-    "code_challenge_method",
-    "code_verifier",
-    "dpop_jkt",
-    "error",
-    "grant_type",
-    "id_token",
-    "iss",
-    "nonce",
-    "prompt",
-  ],
-  ...["redirect_uri", "refresh_token", "registration", "request", "request_uri", "resource", "response_mode"],
-  ...["response_type", "scope", "state"],
-]);
 
 /**
  * Parses OAuth settings and reports what is wrong, at its position. In an entry, settings that only the user's own file may have, and
@@ -152,12 +135,9 @@ function parameterProblem(name: string): [message: string, fix: string] | undefi
   if (!/^[A-Za-z][\w.-]{0,63}$/.test(name)) {
     return [`${quoteName(name)} is not the name of a parameter.`, "Use letters, digits, _, - and dots."];
   }
-  // As lenient servers read it.
-  const plain = name.toLowerCase().replaceAll(".", "_");
-  if (!reservedParameters.has(plain)) return undefined;
-  const own: Readonly<Record<string, string>> = { scope: "scopes", resource: "resource", prompt: "prompt" };
-  const setting = own[plain];
-  const fix = setting === undefined ? "Remove it." : `Use ${setting} instead.`;
+  const setting = settingOfParameter(name);
+  if (setting === undefined || setting === "authorizeParameters") return undefined;
+  const fix = setting === "none" ? "Remove it." : `Use ${setting} instead.`;
   return [`Wirescope sets the parameter ${name} itself.`, fix];
 }
 

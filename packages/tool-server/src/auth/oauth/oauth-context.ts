@@ -14,14 +14,12 @@ export interface LoginSettings {
   readonly redirect?: RedirectOptions | undefined;
   /** Whether to bind tokens to a key (DPoP) although the tool server does not require it. Default false. */
   readonly bindsTokens?: boolean | undefined;
-  /** Parameters to add to authorization requests, such as `audience`. They do not override the standard parameters. */
+  /** Parameters to add to authorization requests, such as `audience` or `prompt`. They do not override the standard parameters. */
   readonly authorizeParameters?: Readonly<Record<string, string>> | undefined;
   /** The resource to request tokens for (RFC 8707), or false to name none. Default: as the tool server publishes it. */
   readonly resource?: string | false | undefined;
   /** Whether to use PKCE although the metadata of the authorization server does not list S256. Default false: the sign-in fails. */
   readonly assumePkce?: boolean | undefined;
-  /** The `prompt` of authorization requests, such as `consent`. Default none. */
-  readonly prompt?: string | undefined;
 }
 
 /** The redirect URI of a sign-in. */

@@ -6,7 +6,7 @@ import type { Ask } from "../../auth/oauth/sign-in/ask.js";
 import type { MachineGrant } from "../../auth/oauth/tokens/machine-grant.js";
 import type { Vault } from "../../auth/vault/vault.js";
 import type { Clock } from "../../clock.js";
-import type { OAuthSettingsOf } from "../../config/oauth-settings.js";
+import { authorizationParameters, type OAuthSettingsOf } from "../../config/oauth-settings.js";
 import type { ResolvedCommand } from "../../config/substitute-entry.js";
 import type { ConnectionInfo } from "../../connection-info.js";
 import type { Reporter, TrackOperation } from "../../diagnostics.js";
@@ -29,20 +29,22 @@ export type OAuthOverrides = Pick<OAuthLoginOptions, keyof LoginSettings | "clie
   readonly grantSettings?: readonly string[] | undefined;
 };
 
-/** Converts the settings of an entry to overrides; settings that are not set are omitted. */
+/** Converts settings of an entry or of the user's file to overrides; those that are not set are omitted. */
 export function overridesOf(settings: OAuthSettingsOf<string>, readSecret?: () => Promise<string>): OAuthOverrides {
-  const { clientId, clientSecret, callbackHost, callbackPort: port, authorizeParameters: parameters } = settings;
-  const { clientMetadataUrl, scopes, resource, assumePkce, prompt } = settings;
+  const { clientId, clientSecret, keyId, algorithm, callbackHost, callbackPort: port } = settings;
+  const { issuer, clientMetadataUrl, scopes, resource, assumePkce, bindsTokens } = settings;
   const host = callbackHost === "localhost" || callbackHost === "127.0.0.1" ? callbackHost : undefined;
+  const parameters = authorizationParameters(settings);
   const all: OAuthOverrides = {
-    client: clientId === undefined ? undefined : { clientId, clientSecret, readSecret },
+    client: clientId === undefined ? undefined : { clientId, clientSecret, readSecret, keyId, algorithm },
     redirect: host === undefined && port === undefined ? undefined : { host, port },
-    authorizeParameters: parameters && Object.fromEntries(parameters),
+    authorizeParameters: Object.keys(parameters).length === 0 ? undefined : parameters,
+    issuer,
     clientMetadataUrl,
     scopes,
     resource,
     assumePkce,
-    prompt,
+    bindsTokens,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
@@ -98,9 +100,11 @@ export function entryOAuthOptions(options: EntryOAuthOptions): OAuthLoginOptions
   const shared = { profile, vault, http, secrets: tokens, clock, log, allowInsecureLoopback };
   const { identityProvider, secretCommand, grantSettings: _, ...overrides } = settings.overrides?.(server, url) ?? {};
   const { client } = overrides;
+  const ofEntry = overridesOf(options.oauth ?? {}, options.secretReader());
   return {
-    ...overridesOf(options.oauth ?? {}, options.secretReader()),
+    ...ofEntry,
     ...overrides,
+    authorizeParameters: { ...ofEntry.authorizeParameters, ...overrides.authorizeParameters },
     ...(client && secretCommand && { client: { ...client, readSecret: options.secretReader(secretCommand) } }),
     ...(identityProvider === undefined ? {} : { grant: enterpriseGrant({ ...identityProvider, ...shared }) }),
     ...shared,

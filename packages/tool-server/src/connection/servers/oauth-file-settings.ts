@@ -52,17 +52,15 @@ export function overridesOfFile(
     const problem = `${authenticating} requires url, the URL of the server. Without it, any project could use it for a server of the same name.`;
     throw unusable(context, problem, "Add url.");
   }
-  const { client, ...rest } = overridesOf(settings);
-  const { privateKeyFile, issuer, bindsTokens, keyId, algorithm } = settings;
+  const overrides = overridesOf(settings);
+  const { client } = overrides;
+  const { privateKeyFile } = settings;
   if (privateKeyFile !== undefined && client === undefined) {
     throw unusable(context, "privateKeyFile requires clientId.", "Add clientId.");
   }
-  const signing = client && privateKeyFile ? withKey(context, { ...client, keyId, algorithm }, privateKeyFile) : client;
   return {
-    ...rest,
-    ...(issuer === undefined ? {} : { issuer }),
-    ...(signing === undefined ? {} : { client: signing }),
-    ...(bindsTokens === undefined ? {} : { bindsTokens }),
+    ...overrides,
+    ...(client && privateKeyFile && { client: withKey(context, client, privateKeyFile) }),
     ...(command === undefined ? {} : { secretCommand: resolveCommand(context, command) }),
     ...grantOf(context, settings),
   };

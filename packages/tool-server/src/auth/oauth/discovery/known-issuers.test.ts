@@ -50,7 +50,7 @@ describe("[TS-D-OAUTH-9] prompt", () => {
 
   test("sends prompt if a setting says so", async () => {
     const world = await createOAuthWorld();
-    await world.session({ prompt: "consent" }).signIn(world.person);
+    await world.session({ authorizeParameters: { prompt: "consent" } }).signIn(world.person);
     const request = world.authorization.requests.find(({ path }) => path === "/authorize");
     expect(request?.query.get("prompt")).toBe("consent");
   });

@@ -78,7 +78,6 @@ export interface RequestRules {
   /** The resource of the token (RFC 8707); undefined to send none. */
   readonly resource: string | undefined;
   readonly usesPkce: boolean;
-  readonly prompt: string | undefined;
   readonly parameters: Readonly<Record<string, string>>;
 }
 
@@ -93,7 +92,6 @@ export function requestRules(
   return {
     resource: sent === false ? undefined : sent,
     usesPkce: offersPkce || hasPkce || settings.assumePkce === true,
-    prompt: settings.prompt,
     parameters: { ...parameters, ...settings.authorizeParameters },
   };
 }

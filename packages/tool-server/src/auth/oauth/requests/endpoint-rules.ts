@@ -1,3 +1,4 @@
+import { settingOfParameter } from "../../../oauth-parameters.js";
 import { isLoopbackHost, parseUrl } from "../../../url.js";
 import type { OAuthContext } from "../oauth-context.js";
 
@@ -36,66 +37,13 @@ export function endpointDefect(url: URL, { addresses, allowInsecureLoopback }: R
 }
 
 /**
- * Parameters of authorization requests and responses, and credentials, from the IANA registry of OAuth parameters. `audience` is missing,
- * because some servers select a service with it. Includes parameters with which large services grant more than `scope` says:
- * `user_scope` (Slack), `optional_scope` (HubSpot), `include_granted_scopes` (Google).
- */
-const names: ReadonlySet<string> = new Set([
-  "access_token",
-  "acr_values",
-  "authorization_details",
-  "claims",
-  "claims_locales",
-  "client_assertion",
-  "client_assertion_type",
-  "client_id",
-  "client_secret",
-  "code",
-  "code_challenge",
-  "code_challenge_method",
-  "code_verifier",
-  "display",
-  "dpop_jkt",
-  "error",
-  "error_description",
-  "error_uri",
-  "grant_type",
-  "id_token",
-  "id_token_hint",
-  "include_granted_scopes",
-  "iss",
-  "login_hint",
-  "max_age",
-  "nonce",
-  "optional_scope",
-  "prompt",
-  "redirect_uri",
-  "refresh_token",
-  "registration",
-  "request",
-  "request_uri",
-  "resource",
-  "response_mode",
-  "response_type",
-  "scope",
-  "state",
-  "ui_locales",
-  "user_scope",
-]);
-
-/**
  * Removes OAuth parameters from the query of an endpoint: the client decides what to request. The rest stays (RFC 6749, section 3.1):
  * servers select a tenant or a policy with it.
  */
 export function withoutOAuthParameters(endpoint: URL): URL {
   const url = new URL(endpoint);
   for (const name of new Set(url.searchParams.keys())) {
-    if (names.has(plainName(name))) url.searchParams.delete(name);
+    if (settingOfParameter(name) !== undefined) url.searchParams.delete(name);
   }
   return url;
-}
-
-/** A name as lenient servers read it: case-insensitive, `scope[]` as `scope`, and `client.id` as `client_id`. */
-function plainName(name: string): string {
-  return (name.toLowerCase().split("[", 1)[0] ?? "").trim().replaceAll(/[. ]/g, "_");
 }

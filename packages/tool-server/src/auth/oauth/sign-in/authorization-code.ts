@@ -58,6 +58,7 @@ export function createAuthorizationAttempt(
   const codeVerifier = randomBytes(32).toString("base64url");
   context.secrets.add(codeVerifier);
   const parameters = {
+    // No "prompt=consent" by default: an organization may have consented for all of its users, and not allow them to consent.
     ...rules.parameters,
     response_type: "code",
     client_id: client.clientId,
@@ -67,8 +68,6 @@ export function createAuthorizationAttempt(
     state,
     ...(rules.resource === undefined ? {} : { resource: rules.resource }),
     ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
-    // Never "consent" by default: an organization may have consented for all of its users, and not allow them to consent.
-    ...(rules.prompt === undefined ? {} : { prompt: rules.prompt }),
     ...(keyThumbprint === undefined ? {} : { dpop_jkt: keyThumbprint }),
     ...(nonce === undefined ? {} : { nonce }),
   };
