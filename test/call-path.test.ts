@@ -1,17 +1,13 @@
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import { programOf } from "./e2e/program.test.helper.js";
+import { readPathPage, startTracedGateway } from "./path-page.test.helper.js";
 
-const page = readFileSync(new URL("../docs/call-path.md", import.meta.url), "utf8");
-const files = [...page.matchAll(/^\d+\. `([^`]+)`/gm)].map(([, path]) => path ?? "");
-/** The files that the page names as not counted; a folder ends with a slash. */
-const [, notCounted = ""] = /\n## Not counted\n([^#]+)/.exec(page) ?? [];
-const others = [...notCounted.matchAll(/`([\w-]+\/src\/[^`]*)`/g)].map(([, path]) => path ?? "");
+const page = readPathPage("call-path.md");
+const { files } = page;
 
 /** A server over HTTP with one tool. */
 async function serveEcho(): Promise<string> {
@@ -39,14 +35,8 @@ async function serveEcho(): Promise<string> {
 }
 
 test("docs/call-path.md lists exactly the files that run for a call from HTTP to HTTP", async () => {
-  const program = await programOf(new URL("traced-gateway.test.helper.ts", import.meta.url));
-  const gateway = fork(program, [JSON.stringify({ type: "http", url: await serveEcho() })], { execArgv: [] });
-  onTestFinished(async () => {
-    const exited = once(gateway, "exit");
-    gateway.disconnect();
-    await exited;
-  });
-  const [{ endpoint, token }] = (await once(gateway, "message")) as [{ endpoint: string; token: string }];
+  const gateway = await startTracedGateway({ traced: { type: "http", url: await serveEcho() } });
+  const { endpoint, token } = gateway;
   const headers: Record<string, string> = {
     authorization: `Bearer ${token}`,
     "content-type": "application/json",
@@ -57,11 +47,6 @@ test("docs/call-path.md lists exactly the files that run for a call from HTTP to
     const response = await fetch(endpoint, { method: "POST", headers, body });
     headers["mcp-session-id"] ??= response.headers.get("mcp-session-id") ?? "";
     return response.text();
-  };
-  const takeFiles = async (): Promise<readonly string[]> => {
-    const response = once(gateway, "message");
-    gateway.send("take");
-    return (await response)[0] as string[];
   };
   const client = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
   await post({ id: 0, method: "initialize", params: client });
@@ -74,15 +59,13 @@ test("docs/call-path.md lists exactly the files that run for a call from HTTP to
   await call(2);
   // Timers run too, so a file counts only if it runs in each of several calls.
   let ran: readonly string[] | undefined;
-  await takeFiles();
+  await gateway.takeFiles();
   for (let id = 3; id < 13; id += 1) {
     expect(await call(id)).toContain("hello");
-    const now = await takeFiles();
+    const now = await gateway.takeFiles();
     ran = ran?.filter((path) => now.includes(path)) ?? now;
   }
-  const isNotCounted = (path: string): boolean =>
-    others.some((other) => (other.endsWith("/") ? path.startsWith(other) : path === other));
-  expect(ran?.filter((path) => !isNotCounted(path)).toSorted()).toEqual(files.toSorted());
+  expect(ran?.filter((path) => !page.isNotCounted(path)).toSorted()).toEqual(files.toSorted());
 });
 
 test("docs/call-path.md lists files that exist, each once, and at most 45", () => {
