@@ -159,8 +159,8 @@ export async function createSpyWorld(): Promise<SpyWorld> {
   const tokens = join(home, ".local", "share", "wirescope", "tokens");
   mkdirSync(tokens, { recursive: true });
   const vault = await openFileVault({ directory: join(tokens, "file"), key: keyFromVariable("KEY", { KEY: key }) });
-  const notes = { profile: "default", server: "notes", resource: "https://notes.example.com/mcp" };
-  await vault.put({ ...notes, issuer: "", tenant: "", item: "tokens" }, { token });
+  const notes = { owner: "", profile: "default", server: "notes", resource: "https://notes.example.com/mcp" };
+  await vault.withLock({ ...notes, issuer: "", tenant: "", item: "tokens" }, (entry) => entry.write({ token }));
   await vault.dispose();
   const script = join(folder, "spy.cjs");
   const own = (): void => {

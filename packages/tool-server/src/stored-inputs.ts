@@ -1,5 +1,5 @@
 import { realpath } from "node:fs/promises";
-import type { Vault, VaultKey } from "./auth/vault/vault.js";
+import { type Vault, type VaultKey, writeEntry } from "./auth/vault/vault.js";
 import type { Entry } from "./config/entry.js";
 import type { InputDefinition } from "./config/inputs.js";
 import type { Configuration } from "./config/parse-configuration.js";
@@ -51,7 +51,7 @@ export function openStoredInputs(options: StoredInputsOptions): StoredInputs {
   const { configuration, file, variables, profile = "default", vault, secrets } = options;
   const keyOf = async (id: string): Promise<VaultKey> => {
     const resource = await realpath(file).catch(() => file);
-    return { profile, server: "", resource, issuer: "", tenant: id, item: "input" };
+    return { owner: "", profile, server: "", resource, issuer: "", tenant: id, item: "input" };
   };
   const definitionOf = (id: string): InputDefinition =>
     configuration.inputs.find((input) => input.id === id) ?? {
@@ -76,12 +76,10 @@ export function openStoredInputs(options: StoredInputsOptions): StoredInputs {
     definitionOf,
     async put(id, value) {
       addSecret(id, value);
-      await vault.put(await keyOf(id), { value });
+      await writeEntry(vault, await keyOf(id), { value });
     },
     async forget(id) {
-      const key = await keyOf(id);
-      const entry = await vault.get(key);
-      return entry !== undefined && vault.deleteIf(key, entry.revision);
+      return vault.withLock(await keyOf(id), (entry) => entry.remove());
     },
     async sourceOf(id) {
       if (isVariable(id)) return "variable";

@@ -62,7 +62,6 @@ export async function replaceClientFile(was: ClientFile, text: string, isPrivate
       waitMs: 10_000,
       tooLong: (holder) => new ClientFileError(`${path} is being written by ${holder}. Try again.`),
       lost: () => new ClientFileError(`${path} is being written by another process. Try again.`),
-      failed: (error) => error,
     });
   } catch (error) {
     throw failure(path, "written", error);

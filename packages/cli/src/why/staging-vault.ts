@@ -1,8 +1,8 @@
-import { createMemoryVault, type Vault, type VaultKey } from "@wirescope/tool-server/auth";
+import { createMemoryVault, type LockedEntry, type Vault, type VaultKey } from "@wirescope/tool-server/auth";
 
 /** A vault in front of another one. Sign-ins reach the other one only when committed. */
 export interface StagingVault extends Vault {
-  /** Writes the staged items. The tokens are written last, in space that was reserved first. */
+  /** Writes the staged items, the tokens last and all under their lock. */
   commit(): Promise<void>;
 }
 
@@ -17,47 +17,54 @@ export function createStagingVault(vault: Vault): StagingVault {
   const staged = createMemoryVault();
   const removed = new Set<string>();
   const isStaged = ({ item }: VaultKey): boolean => stagedItems.includes(item);
-  const idOf = ({ profile, server, resource, issuer, tenant, item }: VaultKey): string =>
-    JSON.stringify([profile, server, resource, issuer, tenant, item]);
+  const idOf = (key: VaultKey): string => JSON.stringify(Object.entries(key).sort());
   const get: Vault["get"] = async (key) => {
     if (!isStaged(key)) return vault.get(key);
     const own = await staged.get(key);
     if (own !== undefined || key.item === "tokens" || removed.has(idOf(key))) return own;
     return vault.get(key);
   };
+  const stagedEntry = (key: VaultKey, entry: LockedEntry): LockedEntry => ({
+    ...entry,
+    read: () => get(key),
+    async remove() {
+      const exists = (await get(key)) !== undefined;
+      removed.add(idOf(key));
+      await entry.remove();
+      return exists;
+    },
+    quarantine() {
+      removed.add(idOf(key));
+      return entry.quarantine();
+    },
+  });
   return {
     kind: vault.kind,
     describe: () => vault.describe(),
     get,
-    put: (key, value) => (isStaged(key) ? staged : vault).put(key, value),
-    reserve: (key, task) => (isStaged(key) ? staged : vault).reserve(key, task),
-    async setAside(key) {
-      if (!isStaged(key)) return vault.setAside(key);
-      removed.add(idOf(key));
-      return staged.setAside(key);
+    list: (parts) => staged.list(parts),
+    withLock(key, task, options) {
+      if (!isStaged(key)) return vault.withLock(key, task, options);
+      // Under the lock of the vault too, because what it stores is read.
+      return vault.withLock(
+        key,
+        (_, signal) => staged.withLock(key, (entry) => task(stagedEntry(key, entry), signal)),
+        options,
+      );
     },
-    async deleteIf(key, expectedRevision) {
-      if (!isStaged(key)) return vault.deleteIf(key, expectedRevision);
-      if ((await get(key))?.revision !== expectedRevision) return false;
-      removed.add(idOf(key));
-      await staged.setAside(key);
-      return true;
-    },
-    list: () => staged.list(),
-    withLock: (key, task, options) => vault.withLock(key, task, options),
     watch: (listener) => staged.watch(listener),
     dispose: () => staged.dispose(),
     async commit() {
       const { keys } = await staged.list();
-      const copy = async (key: VaultKey, put: Vault["put"]): Promise<void> => {
-        const entry = await staged.get(key);
-        if (entry !== undefined) await put(key, entry.value);
-      };
       const tokens = keys.find(({ item }) => item === "tokens");
       if (tokens === undefined) return;
-      await vault.reserve(tokens, async (put) => {
-        for (const key of keys) if (key.item !== "tokens") await copy(key, vault.put);
-        await copy(tokens, (_, value) => put(value));
+      await vault.withLock(tokens, async (entry) => {
+        const copy = async (key: VaultKey, to: LockedEntry): Promise<void> => {
+          const value = (await staged.get(key))?.value;
+          if (value !== undefined) await to.write(value);
+        };
+        for (const key of keys) if (key.item !== "tokens") await vault.withLock(key, (other) => copy(key, other));
+        await copy(tokens, entry);
       });
     },
   };

@@ -34,9 +34,21 @@ const ways = {
 export async function* signInStream(options: SignInStreamOptions): AsyncGenerator<SignInResponse> {
   const { request, login, returnTo, signal } = options;
   const run = startFollowedRun<SignInEvent, void>((report) => {
-    if (login.isSigningIn) report(waiting);
+    const isJoining = login.isSigningIn;
+    let isShown = false;
+    const reportShown = (event: SignInEvent): void => {
+      isShown ||= event.case === "prompt";
+      report(event);
+    };
     const way = ways[request.way as keyof typeof ways];
-    return login.obtainToken(askByStream(options, report), { way, scopes: request.scopes, returnTo }, signal);
+    const obtained = login.obtainToken(
+      askByStream(options, reportShown),
+      { way, scopes: request.scopes, returnTo },
+      signal,
+    );
+    // A sign-in that is not as far as its prompt.
+    if (isJoining && !isShown) report(waiting);
+    return obtained;
   });
   for await (const event of run.follow(signal)) yield create(SignInResponseSchema, { event });
 }

@@ -95,6 +95,8 @@ export {
 } from "./vault/keychain.js";
 export { createMemoryVault, type MemoryVaultOptions } from "./vault/memory-vault.js";
 export type {
+  LockedEntry,
+  LockedTask,
   LockOptions,
   Vault,
   VaultDescription,

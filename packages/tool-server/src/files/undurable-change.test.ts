@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openFileVault } from "../auth/vault/file-vault.js";
 import { keyFromVariable } from "../auth/vault/key-source.js";
 import { temporaryFolder } from "../auth/vault/temporary-folder.test.helper.js";
+import { writeEntry } from "../auth/vault/vault.js";
 import { keyOf } from "../auth/vault/vault-contract.test.helper.js";
 import { createApprovalStore } from "../trust/approval-store.js";
 import { entryOf, subjectOf } from "../trust/trust.test.helper.js";
@@ -34,14 +35,11 @@ test("[TS-D-STORE-9] says that a vault was changed if only its folder could not 
   const vault = await openFileVault({ directory, key });
   onTestFinished(() => vault.dispose());
   const notes = keyOf({ server: "notes" });
-  await vault.put(notes, { token: "old" });
+  await writeEntry(vault, notes, { token: "old" });
   await failFolderSync();
-  await expect(vault.put(notes, { token: "new" })).rejects.toMatchObject(changed);
+  await expect(writeEntry(vault, notes, { token: "new" })).rejects.toMatchObject(changed);
   expect((await vault.get(notes))?.value).toEqual({ token: "new" });
-  await expect(vault.reserve(notes, (put) => put({ token: "newer" }))).rejects.toMatchObject(changed);
-  const stored = await vault.get(notes);
-  expect(stored?.value).toEqual({ token: "newer" });
-  await expect(vault.deleteIf(notes, stored?.revision ?? "")).rejects.toMatchObject(changed);
+  await expect(vault.withLock(notes, (entry) => entry.remove())).rejects.toMatchObject(changed);
   expect(await vault.get(notes)).toBeUndefined();
 });
 

@@ -56,7 +56,7 @@ test("[TS-D-TRUST-4] a process killed before it replaces the file leaves the old
   const before = await readFile(file, "utf8");
   const { child, lines } = run(`
     import { writeFileSync } from "node:fs";
-    import { temporaryNameOf } from ${JSON.stringify(join(built, "../files/durable-file.js"))};
+    import { temporaryNameOf } from ${JSON.stringify(join(built, "../files/private-file.js"))};
     import { withFileLock } from ${JSON.stringify(join(built, "../files/file-lock.js"))};
     import { steadyClock } from ${JSON.stringify(join(built, "../clock.js"))};
     await withFileLock(${JSON.stringify(`${file}.lock`)}, () => {

@@ -6,8 +6,8 @@ import { isDeepStrictEqual } from "node:util";
 import { steadyClock } from "../clock.js";
 import { jsonNodeToValue, parseJsonWithPositions } from "../config/json-with-positions.js";
 import { ToolServerError } from "../errors.js";
-import { removeLeftoversOf, UndurableChangeError, writeDurably } from "../files/durable-file.js";
 import { withFileLock } from "../files/file-lock.js";
+import { removeLeftoversOf, UndurableChangeError, writePrivateFile } from "../files/private-file.js";
 import { systemReason } from "../files/system-reason.js";
 import { isJsonObject } from "../json-object.js";
 import type { Environment } from "../process/child-environment.js";
@@ -129,7 +129,7 @@ async function changeFile<T>(
     const exposed = await checkFolder(target);
     if (exposed !== undefined) throw fail(path, "write", exposed);
     const lock = `${target}.lock`;
-    const write = async (signal: AbortSignal): Promise<T> => {
+    const write = async (_: AbortSignal, assertHeld: () => Promise<void>): Promise<T> => {
       const before = await readFile(path);
       await removeLeftoversOf(target);
       await removeLeftoversOf(lock, 60_000);
@@ -139,7 +139,7 @@ async function changeFile<T>(
         const advice = "Remove approvals that you do not need.";
         throw fail(path, "write", { reason: "the file would be too large", advice });
       }
-      await writeDurably(target, text, signal).catch((error: unknown) => {
+      await writePrivateFile(target, text, assertHeld).catch((error: unknown) => {
         if (!mayBeUndone || !(error instanceof UndurableChangeError)) throw error;
       });
       return result;
@@ -155,7 +155,6 @@ async function changeFile<T>(
         const reason = "this process was suspended for too long while it held the lock";
         return fail(path, "write", { reason, advice: "Try again." });
       },
-      failed: (error) => unwritable(path, error),
     });
   } catch (error) {
     if (ToolServerError.is(error)) throw error;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ToolServerError } from "../errors.js";
-import { writeDurably } from "../files/durable-file.js";
+import { writePrivateFile } from "../files/private-file.js";
 import { systemReason } from "../files/system-reason.js";
 import { isJsonObject } from "../json-object.js";
 import type { Approval, ApprovalKey } from "./approval.js";
@@ -62,7 +62,7 @@ export function createToolDefinitions(folder: string): ToolDefinitions {
     const path = pathOf(key);
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await writeDurably(
+      await writePrivateFile(
         path,
         `${JSON.stringify({ format, version, approved, first: [...first], changed: [...changed] })}\n`,
       );

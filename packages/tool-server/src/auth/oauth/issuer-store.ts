@@ -1,6 +1,6 @@
 import type { ToolServerError } from "../../errors.js";
 import { stringList, stringOf } from "../../json-object.js";
-import type { Vault, VaultKey } from "../vault/vault.js";
+import { type Vault, type VaultKey, writeEntry } from "../vault/vault.js";
 import type { OAuthContext } from "./oauth-context.js";
 import { oauthFailure, peerText } from "./oauth-errors.js";
 
@@ -55,7 +55,7 @@ export function createIssuerStore(
         ...(isPublished === undefined ? {} : { isPublished }),
       };
       const kept = (await vault.get(key))?.value;
-      if (JSON.stringify(kept) !== JSON.stringify(value)) await vault.put(key, value);
+      if (JSON.stringify(kept) !== JSON.stringify(value)) await writeEntry(vault, key, value);
     },
   };
 }

@@ -36,6 +36,8 @@ export interface OAuthContext {
   readonly server: string;
   /** The url of the tool server. */
   readonly url: URL;
+  /** The person to whom the sign-in belongs; empty for the one who runs the process. */
+  readonly owner: string;
   /** The user's profile: profiles share no tokens. */
   readonly profile: string;
   /** The tenant; empty for none. */
@@ -91,9 +93,9 @@ export type LoginItem = "issuer" | "client" | "tokens" | "sign-in";
 
 /** The vault key for an item of an issuer; the issuer is empty for items that exist before it is known. */
 export function vaultKeyOf(
-  { profile, server, url, tenant }: Pick<OAuthContext, "profile" | "server" | "url" | "tenant">,
+  { owner, profile, server, url, tenant }: Pick<OAuthContext, "owner" | "profile" | "server" | "url" | "tenant">,
   issuer: string,
   item: LoginItem,
 ): VaultKey {
-  return { profile, server, resource: url.href, issuer, tenant, item };
+  return { owner, profile, server, resource: url.href, issuer, tenant, item };
 }

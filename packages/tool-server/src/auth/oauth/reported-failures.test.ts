@@ -3,9 +3,10 @@ import type { Quirk } from "@wirescope/quirks";
 import { describe, expect, test } from "vitest";
 import { createFakeClock, type FakeClock } from "../../fake-clock.test.helper.js";
 import { freePort } from "../../free-port.test.helper.js";
-import type { Vault } from "../vault/vault.js";
+import { type Vault, writeEntry } from "../vault/vault.js";
+import { interceptWrites } from "../vault/vault-contract.test.helper.js";
 import type { OAuthLoginOptions } from "./login/login-options.js";
-import { callTool, createOAuthWorld, currentToken, type OAuthWorld } from "./oauth-world.test.helper.js";
+import { callTool, createOAuthWorld, currentToken, type OAuthWorld, replaceToken } from "./oauth-world.test.helper.js";
 import type { Ask } from "./sign-in/ask.js";
 
 /** Failures that users reported for other clients; the numbers are those of docs/oauth.md. */
@@ -22,8 +23,7 @@ async function signedIn(quirks: readonly Quirk[] = [], vault?: (vault: Vault) =>
   // Requests are real, and take real time, regardless of this clock.
   const limits = { requestMs: 1e9, discoveryMs: 1e9 };
   const changed = vault?.(world.vault);
-  const reserve: Vault["reserve"] = (key, task) => task((value) => (changed ?? world.vault).put(key, value));
-  const options = { clock, limits, ...(changed === undefined ? {} : { vault: { ...changed, reserve } }) };
+  const options = { clock, limits, ...(changed === undefined ? {} : { vault: changed }) };
   await world.session(options).signIn(world.person);
   world.signInRequests.length = 0;
   return { ...world, clock, options };
@@ -84,32 +84,34 @@ describe("refresh", () => {
     // While the loser learns that its token is dead, a user signs in elsewhere.
     world.authorization.endRefreshTokens();
     let isFirst = true;
+    let signedInElsewhere: Promise<unknown> | undefined;
     world.authorization.beforeToken = async () => {
       if (!isFirst) return;
       isFirst = false;
       const entry = (await world.vault.list()).keys.find(({ item }) => item === "tokens");
       if (entry === undefined) throw new Error("There are no tokens.");
       const kept = await world.vault.get(entry);
-      await world.vault.put(entry, {
+      signedInElsewhere = writeEntry(world.vault, entry, {
         ...kept?.value,
         accessToken: "access-of-the-winner",
         expiresAt: world.clock.now() + 1e6,
       });
     };
-    expect((await currentToken(loser))?.record.accessToken).toBe("access-of-the-winner");
+    expect(await currentToken(loser)).toBeUndefined();
+    await signedInElsewhere;
+    expect((await replaceToken(loser, undefined))?.record.accessToken).toBe("access-of-the-winner");
     expect((await currentToken(winner))?.record.accessToken).toBe("access-of-the-winner");
   });
 
   test("[TS-D-OAUTH-3, TS-SEC-7] (4) a rotated refresh token is durable before its access token is used", async () => {
     const order: string[] = [];
-    const world = await signedIn([], (vault) => ({
-      ...vault,
-      async put(key, value) {
-        const entry = await vault.put(key, value);
+    const world = await signedIn([], (vault) =>
+      interceptWrites(vault, async (key, value, write) => {
+        const entry = await write(value);
         if (key.item === "tokens") order.push(`durable ${String(value.accessToken)}`);
         return entry;
-      },
-    }));
+      }),
+    );
     const { credential } = world.credential(world.options);
     expire(world);
     order.length = 0;
@@ -121,13 +123,12 @@ describe("refresh", () => {
 
   test("(4) a rotated token that the vault cannot store is kept in memory, and not used until it is stored", async () => {
     let isBroken = false;
-    const world = await signedIn([], (vault) => ({
-      ...vault,
-      async put(key, value) {
+    const world = await signedIn([], (vault) =>
+      interceptWrites(vault, async (_, value, write) => {
         if (isBroken) throw Object.assign(new Error("full"), { name: "ToolServerError", code: "VAULT_UNREADABLE" });
-        return vault.put(key, value);
-      },
-    }));
+        return write(value);
+      }),
+    );
     const session = world.session(world.options);
     expire(world);
     isBroken = true;

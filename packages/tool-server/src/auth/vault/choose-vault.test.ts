@@ -7,6 +7,7 @@ import { chooseVault, defaultVaultDirectory } from "./choose-vault.js";
 import { keyFromVariable } from "./key-source.js";
 import { type Keychain, keychainUnavailable, systemKeychain } from "./keychain.js";
 import { temporaryFolder } from "./temporary-folder.test.helper.js";
+import { writeEntry } from "./vault.js";
 import { describeVaultContract, keyOf } from "./vault-contract.test.helper.js";
 
 /** Replaces the keychains of other systems; the real Secret Service has its own test. */
@@ -129,7 +130,7 @@ test("each folder has its own key in the keychain, even after it was moved", asy
   const first = await chooseVault({ directory: join(directory, "a"), keychain });
   await chooseVault({ directory: join(directory, "b"), keychain });
   expect(keychain.items.size).toBe(2);
-  await first.put(keyOf(), { token: "1" });
+  await writeEntry(first, keyOf(), { token: "1" });
   await rename(join(directory, "a"), join(directory, "c"));
   const moved = await chooseVault({ directory: join(directory, "c"), keychain });
   expect((await moved.get(keyOf()))?.value).toEqual({ token: "1" });
@@ -176,7 +177,7 @@ test.runIf(existsSync("/sys/kernel"))(
       message: expect.stringContaining("use another folder: set XDG_DATA_HOME to its absolute path"),
     });
     const vault = await open(await temporaryFolder());
-    await vault.put(keyOf(), {});
+    await writeEntry(vault, keyOf(), {});
     expect(await vault.get(keyOf())).toMatchObject({ value: {} });
   },
 );

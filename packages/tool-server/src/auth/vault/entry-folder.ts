@@ -1,40 +1,34 @@
-import { createCipheriv, createDecipheriv, type KeyObject, randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ToolServerError } from "../../errors.js";
-import { keepAside, removeDurably, reserveFile, writeDurably } from "../../files/durable-file.js";
-import { isJsonObject, type JsonObject, parseJsonObject } from "../../json-object.js";
+import { publishPrivateFile, quarantine, removePrivateFile, writePrivateFile } from "../../files/private-file.js";
+import { isJsonObject, parseJsonObject, stringOf } from "../../json-object.js";
+import type { EntryStore, StoredEntry } from "./create-vault.js";
 import { keyWrong } from "./key-source.js";
 import { asVaultFailure, readPrivateFile, vaultUnreadable, type Warn } from "./private-folder.js";
-import type { VaultEntry, VaultKey, VaultListing } from "./vault.js";
-import { entryToJson, parseVaultKey, storageIdOf } from "./vault-entry.js";
+import { openSealedText, sealText } from "./seal.js";
+import type { VaultEntry, VaultKey } from "./vault.js";
+import { entryToJson, matchesKey, parseVaultKey, storageIdOf } from "./vault-entry.js";
 import { entryEnding, headerPath, type UnlockedHeader } from "./vault-header.js";
 
-interface StoredEntry extends VaultEntry {
+interface Stored extends VaultEntry {
   readonly key: VaultKey;
-}
-
-/** The entries of one folder: a file each. A caller that writes holds the write lock of the entry. */
-export interface EntryFolder {
-  read(key: VaultKey): Promise<VaultEntry | undefined>;
-  write(key: VaultKey, value: JsonObject): Promise<VaultEntry>;
-  /** Reserves the space for one `write`; `release` frees the space that was not used. */
-  reserve(key: VaultKey): Promise<{ write(value: JsonObject): Promise<VaultEntry>; release(): Promise<void> }>;
-  setAside(key: VaultKey): Promise<void>;
-  removeIf(key: VaultKey, expectedRevision: string): Promise<boolean>;
-  list(): Promise<VaultListing>;
+  /** The revision that it was to replace. */
+  readonly replaces: string | undefined;
 }
 
 /** Several times the largest set of tokens seen so far, encrypted. */
 const reservedBytes = 64 * 1024;
 
-/** Opens the entries; `warn` is called for files that other users could read. */
-export function openEntryFolder(folder: string, header: UnlockedHeader, warn: Warn): EntryFolder {
+/** Opens the entries of a folder: a file each, and a draft next to it while it is renewed. `warn` is called for files that other users could read. */
+export function openEntryFolder(folder: string, header: UnlockedHeader, warn: Warn): EntryStore {
   const pathOf = (id: string): string => join(folder, `${id}${entryEnding}`);
   // The id is derived from every part of the key, so a file can only be decrypted under its own name, in its own vault.
   const boundTo = (id: string): string => JSON.stringify(["wirescope-vault-entry", 1, header.vaultId, id]);
+  const seal = (id: string, content: object): string => sealText(header.entryKey, boundTo(id), JSON.stringify(content));
 
-  const load = async (id: string): Promise<StoredEntry | undefined> => {
+  const load = async (id: string): Promise<Stored | undefined> => {
     const path = pathOf(id);
     const sealed = await readPrivateFile(path, warn);
     if (sealed === undefined) return undefined;
@@ -58,79 +52,113 @@ export function openEntryFolder(folder: string, header: UnlockedHeader, warn: Wa
     throw keyWrong(`The vault ${folder} was replaced while it was in use.`, "Start again, with its new key.");
   };
 
-  const write = async (
-    key: VaultKey,
-    value: JsonObject,
-    writeFile: (path: string, text: string) => Promise<void>,
-  ): Promise<VaultEntry> => {
+  const lockedEntry = (key: VaultKey, assertHeld: () => Promise<void>): StoredEntry => {
     const id = storageIdOf(key);
     const path = pathOf(id);
-    const entry: StoredEntry = { key, value: JSON.parse(entryToJson(value)), revision: randomUUID() };
-    const sealed = sealText(header.entryKey, boundTo(id), JSON.stringify(entry));
-    await ensureSameVault();
-    try {
-      if (!(await isReadable(() => load(id)))) {
-        warn(`${path} could not be read, and was kept as ${await keepAside(path)}.`);
+    const draft = join(folder, `${id}.renewal`);
+    let renewal: { readonly revision: string; readonly wasInterrupted: boolean } | undefined;
+
+    /** The mark of a renewal, or the new entry; empty if it is unreadable, as while that is written. */
+    const loadDraft = async (): Promise<string | undefined> => {
+      const sealed = await readPrivateFile(draft, warn);
+      if (sealed === undefined) return undefined;
+      const opened = openSealedText(header.entryKey, boundTo(id), sealed);
+      return "text" in opened ? opened.text : "";
+    };
+    /** Changes files while the lock is held, in the vault that was opened. */
+    const change = async <T>(task: () => Promise<T>): Promise<T> => {
+      try {
+        await assertHeld();
+        await ensureSameVault();
+        return await task();
+      } catch (error) {
+        throw asVaultFailure(path, "written", error);
       }
-      await writeFile(path, sealed);
-    } catch (error) {
-      throw asVaultFailure(path, "written", error);
-    }
-    return { value: entry.value, revision: entry.revision };
+    };
+
+    return {
+      async read() {
+        const stored = await load(id);
+        if (stored === undefined) await ensureSameVault();
+        const next = stored === undefined ? undefined : parseStored((await loadDraft()) ?? "");
+        if (stored === undefined || next?.replaces !== stored.revision) return stored && entryOf(stored);
+        await change(() => publishPrivateFile(draft, path));
+        return entryOf(next);
+      },
+      async write(value) {
+        const json = entryToJson(value);
+        return change(async () => {
+          const present = await load(id).catch(async (error: unknown) => {
+            if (!ToolServerError.is(error, "VAULT_UNREADABLE")) throw error;
+            warn(`${path} could not be read, and was kept as ${await quarantine(path)}.`);
+            return undefined;
+          });
+          if (present !== undefined && present.revision !== (renewal?.revision ?? present.revision)) {
+            const problem = `${path} was changed by another program while its lock was held.`;
+            throw new ToolServerError("VAULT_LOCKED", { problem, advice: "Try again." });
+          }
+          const entry = { key, value: JSON.parse(json), revision: randomUUID(), replaces: present?.revision };
+          const hasSpace = renewal !== undefined;
+          renewal = undefined;
+          if (hasSpace) await publishPrivateFile(draft, path, seal(id, entry));
+          else {
+            await writePrivateFile(path, seal(id, entry), assertHeld);
+            await rm(draft, { force: true });
+          }
+          return entryOf(entry);
+        });
+      },
+      remove: () =>
+        change(async () => {
+          const stored = await load(id);
+          renewal = undefined;
+          await rm(draft, { force: true });
+          if (stored !== undefined) await removePrivateFile(path);
+          return stored !== undefined;
+        }),
+      quarantine: () =>
+        change(async () => {
+          const aside = await quarantine(path);
+          await rm(path, { recursive: true, force: true });
+          warn(`${path} could not be used, and was kept as ${aside}.`);
+        }),
+      startRenewal: (revision) =>
+        change(async () => {
+          if (renewal === undefined) {
+            const before = await loadDraft();
+            const wasInterrupted = before === "" || parseJsonObject(before ?? "")?.renews === revision;
+            // A new file: a process that lost the lock may be writing the old one.
+            await writePrivateFile(draft, seal(id, { renews: revision }).padEnd(reservedBytes), assertHeld);
+            renewal = { revision, wasInterrupted };
+          }
+          await assertHeld();
+          return renewal.wasInterrupted;
+        }),
+      async endRenewal() {
+        if (renewal !== undefined && !renewal.wasInterrupted) await change(() => rm(draft, { force: true }));
+      },
+    };
   };
 
   return {
     async read(key) {
       const stored = await load(storageIdOf(key));
       if (stored === undefined) await ensureSameVault();
-      return stored && { value: stored.value, revision: stored.revision };
+      return stored && entryOf(stored);
     },
-    write: (key, value) => write(key, value, writeDurably),
-    async reserve(key) {
-      const path = pathOf(storageIdOf(key));
-      try {
-        const reserved = await reserveFile(path, reservedBytes);
-        const fits = (text: string): boolean => Buffer.byteLength(text) <= reservedBytes;
-        return {
-          write: (value) =>
-            write(key, value, (_, text) => (fits(text) ? reserved.write(text) : writeDurably(path, text))),
-          release: reserved.release,
-        };
-      } catch (error) {
-        throw asVaultFailure(path, "written", error);
-      }
-    },
-    async setAside(key) {
-      const path = pathOf(storageIdOf(key));
-      try {
-        const aside = await keepAside(path);
-        await rm(path, { recursive: true, force: true });
-        warn(`${path} could not be used, and was kept as ${aside}.`);
-      } catch (error) {
-        throw asVaultFailure(path, "written", error);
-      }
-    },
-    async removeIf(key, expectedRevision) {
-      const id = storageIdOf(key);
-      const stored = await load(id);
-      if (stored === undefined) await ensureSameVault();
-      if (stored?.revision !== expectedRevision) return false;
-      try {
-        await removeDurably(pathOf(id));
-      } catch (error) {
-        throw asVaultFailure(pathOf(id), "written", error);
-      }
-      return true;
-    },
-    async list() {
+    lockedEntry,
+    async list(parts = {}) {
       await ensureSameVault();
-      const names = (await readdir(folder)).filter((name) => /^[0-9a-f]{64}\.token$/.test(name)).sort();
+      const all = await readdir(folder).catch((error: unknown) => {
+        throw asVaultFailure(folder, "read", error);
+      });
+      const names = all.filter((name) => /^[0-9a-f]{64}\.token$/.test(name)).sort();
       const keys: VaultKey[] = [];
       const unreadable: string[] = [];
       for (const name of names) {
         try {
           const stored = await load(name.slice(0, -entryEnding.length));
-          if (stored !== undefined) keys.push(stored.key);
+          if (stored !== undefined && matchesKey(stored.key, parts)) keys.push(stored.key);
         } catch (error) {
           if (!ToolServerError.is(error, "VAULT_UNREADABLE")) throw error;
           unreadable.push(error.message);
@@ -141,65 +169,13 @@ export function openEntryFolder(folder: string, header: UnlockedHeader, warn: Wa
   };
 }
 
-function parseStored(text: string): StoredEntry | undefined {
+function entryOf({ value, revision }: VaultEntry): VaultEntry {
+  return { value, revision };
+}
+
+function parseStored(text: string): Stored | undefined {
   const stored = parseJsonObject(text);
   const key = parseVaultKey(stored?.key);
   if (key === undefined || typeof stored?.revision !== "string" || !isJsonObject(stored.value)) return undefined;
-  return { key, value: stored.value, revision: stored.revision };
-}
-
-async function isReadable(read: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await read();
-    return true;
-  } catch (error) {
-    if (ToolServerError.is(error, "VAULT_UNREADABLE")) return false;
-    throw error;
-  }
-}
-
-const format = "wirescope-sealed";
-const version = 1;
-const cipherName = "aes-256-gcm";
-const nonceBytes = 12;
-const tagBytes = 16;
-
-/** The result of decrypting a string. */
-type Opened =
-  | { readonly text: string }
-  /** Why it cannot be decrypted, as the end of a sentence that starts with "it". */
-  | { readonly problem: string };
-
-/**
- * Encrypts a string with AES-256-GCM and a random nonce. `boundTo` says what the text is and where it belongs: it cannot be
- * decrypted elsewhere.
- */
-export function sealText(key: KeyObject, boundTo: string, text: string): string {
-  const nonce = randomBytes(nonceBytes);
-  const cipher = createCipheriv(cipherName, key, nonce, { authTagLength: tagBytes });
-  cipher.setAAD(Buffer.from(boundTo, "utf8"));
-  const data = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
-  const parts = { nonce, tag: cipher.getAuthTag(), data };
-  const encoded = Object.entries(parts).map(([name, bytes]) => [name, bytes.toString("base64")]);
-  return `${JSON.stringify({ format, version, ...Object.fromEntries(encoded) })}\n`;
-}
-
-/** Decrypts the result of `sealText` with the same key and `boundTo`. Does not throw. */
-export function openSealedText(key: KeyObject, boundTo: string, sealed: string): Opened {
-  const parts = parseJsonObject(sealed);
-  if (parts?.format !== format) return { problem: "is damaged, or was written by another program" };
-  if (parts.version !== version) return { problem: "was written by another version of Wirescope" };
-  const { nonce, tag, data } = parts;
-  if (typeof nonce !== "string" || typeof tag !== "string" || typeof data !== "string") {
-    return { problem: "is damaged" };
-  }
-  try {
-    const decipher = createDecipheriv(cipherName, key, Buffer.from(nonce, "base64"), { authTagLength: tagBytes });
-    decipher.setAAD(Buffer.from(boundTo, "utf8"));
-    decipher.setAuthTag(Buffer.from(tag, "base64"));
-    const text = Buffer.concat([decipher.update(Buffer.from(data, "base64")), decipher.final()]);
-    return { text: text.toString("utf8") };
-  } catch {
-    return { problem: "was changed, was moved here, or was encrypted with another key" };
-  }
+  return { key, value: stored.value, revision: stored.revision, replaces: stringOf(stored.replaces) };
 }

@@ -14,11 +14,11 @@ import {
   utimes,
   writeFile,
 } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Clock, steadyClock } from "../../clock.js";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
-import { acquireLockFile } from "../../files/lock-file.js";
+import { acquireLockFile } from "../../files/file-lock.js";
 import { openFileVault } from "./file-vault.js";
 import { type KeySource, keyFromVariable } from "./key-source.js";
 import {
@@ -28,7 +28,7 @@ import {
   fingerprintsBelow,
   temporaryFolder,
 } from "./temporary-folder.test.helper.js";
-import type { Vault } from "./vault.js";
+import { type LockedEntry, type Vault, type VaultEntry, writeEntry } from "./vault.js";
 import { describeVaultContract, keyOf, plantedSecret } from "./vault-contract.test.helper.js";
 import { storageIdOf } from "./vault-entry.js";
 
@@ -53,7 +53,7 @@ describeVaultContract("the encrypted file", async () => {
 
 test("[TS-OAUTH-5] files of a vault contain no readable token or name, and only the owner can read them", async () => {
   const { folder, vault, text } = await newVault();
-  await vault.put(keyOf(), { access_token: plantedSecret });
+  await writeEntry(vault, keyOf(), { access_token: plantedSecret });
   for (const words of [plantedSecret, "mcp.example.com", "development", text]) {
     expect(await filesWith(folder, words)).toEqual([]);
   }
@@ -63,7 +63,7 @@ test("[TS-OAUTH-5] files of a vault contain no readable token or name, and only 
 
 test("a stored value can be read after the vault was opened again with the same key", async () => {
   const { folder, key, vault } = await newVault();
-  const put = await vault.put(keyOf(), { token: "1" });
+  const put = await writeEntry(vault, keyOf(), { token: "1" });
   await vault.dispose();
   const again = await openFileVault({ directory: folder, key });
   expect(await again.get(keyOf())).toEqual(put);
@@ -78,45 +78,117 @@ test("the same value is never encrypted to the same bytes", async () => {
   const { vault, path } = await newVault();
   const seen = new Set<string>();
   for (let round = 0; round < 10; round += 1) {
-    await vault.put(keyOf(), { token: "1" });
+    await writeEntry(vault, keyOf(), { token: "1" });
     const { nonce, data } = JSON.parse(await readFile(path, "utf8"));
     seen.add(nonce).add(data);
   }
   expect(seen.size).toBe(20);
 });
 
-test("a write or deletion waits for that of another process, and then uses its result", async () => {
+test("a write waits for that of another process, and replaces its result", async () => {
   const clock = createFakeClock();
   const { vault, folder, path } = await newVault(clock);
-  const fresh = await vault.put(keyOf(), { token: "fresh" });
+  const fresh = await writeEntry(vault, keyOf(), { token: "fresh" });
   const freshBytes = await readFile(path);
-  const lock = join(folder, "locks", `${storageIdOf(keyOf())}.write.lock`);
-  const underLock = async <T>(change: () => Promise<T>, meanwhile: () => Promise<void>): Promise<T> => {
-    const other = await acquireLockFile(lock, {
-      lost: () => new Error(),
-      signal: new AbortController().signal,
-      clock: steadyClock,
+  await writeEntry(vault, keyOf(), { token: "old" });
+  const other = await acquireLockFile(join(folder, "locks", `${storageIdOf(keyOf())}.lock`), {
+    signal: new AbortController().signal,
+    clock: steadyClock,
+  });
+  const seen: unknown[] = [];
+  const writing = vault.withLock(keyOf(), async (entry) => {
+    seen.push(await entry.read());
+    return entry.write({ token: "newest" });
+  });
+  // One timer for its wait limit, and one for its next poll.
+  await vi.waitFor(() => expect(clock.waiting).toBe(2), { interval: 1, timeout: 60_000 });
+  await writeFile(path, freshBytes);
+  await other.release();
+  clock.advance(1_000);
+  const written = await writing;
+  expect(await vault.get(keyOf())).toEqual(written);
+  expect(seen).toEqual([fresh]);
+});
+
+describe("the file of a renewal", () => {
+  /** A vault with an entry that was replaced, and the file of the new entry before it replaced the old one. */
+  async function interrupted(): Promise<{ vault: Vault; draft: string; old: VaultEntry; next: VaultEntry }> {
+    const { vault, path } = await newVault();
+    const old = await writeEntry(vault, keyOf(), { token: "old" });
+    const oldBytes = await readFile(path);
+    const next = await writeEntry(vault, keyOf(), { token: "new" });
+    const draft = path.replace(".token", ".renewal");
+    await rename(path, draft);
+    await writeFile(path, oldBytes);
+    return { vault, draft, old, next };
+  }
+  const read = (vault: Vault): Promise<VaultEntry | undefined> => vault.withLock(keyOf(), (entry) => entry.read());
+
+  test("[TS-D-STORE-10] holds 64 KiB for the new value before the renewal, shows nothing, and is gone after it", async () => {
+    const { vault, path, folder } = await newVault();
+    const { revision } = await writeEntry(vault, keyOf(), { token: "1" });
+    const draft = path.replace(".token", ".renewal");
+    await vault.withLock(keyOf(), async (entry) => {
+      await entry.startRenewal(revision);
+      const text = await readFile(draft, "utf8");
+      expect(text).toHaveLength(64 * 1024);
+      expect(text.trimEnd().length).toBeLessThan(500);
+      expect(await filesWith(folder, revision)).toEqual([]);
+      await entry.write({ token: "2" });
     });
-    const changing = change();
-    // One timer for its wait limit, and one for its next poll.
-    await vi.waitFor(() => expect(clock.waiting).toBe(2), { interval: 1, timeout: 60_000 });
-    await meanwhile();
-    await other.release();
-    clock.advance(1_000);
-    return changing;
-  };
-  const old = await vault.put(keyOf(), { token: "old" });
-  const deleted = underLock(
-    () => vault.deleteIf(keyOf(), old.revision),
-    () => writeFile(path, freshBytes),
-  );
-  expect(await deleted).toBe(false);
-  expect(await vault.get(keyOf())).toEqual(fresh);
-  const put = await underLock(
-    () => vault.put(keyOf(), { token: "newest" }),
-    async () => expect(await vault.get(keyOf())).toEqual(fresh),
-  );
-  expect(await vault.get(keyOf())).toEqual(put);
+    expect((await readdir(folder)).sort()).toEqual([basename(path), "locks", "vault.json"]);
+  });
+
+  test("[TS-D-STORE-10] a complete new entry is published by the next holder of the lock, and not by a reader", async () => {
+    const { vault, draft, old, next } = await interrupted();
+    expect(await vault.get(keyOf())).toEqual(old);
+    expect(await read(vault)).toEqual(next);
+    expect(await vault.get(keyOf())).toEqual(next);
+    await expect(stat(draft)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  test.each<[string, (state: { vault: Vault; draft: string }) => Promise<unknown>, boolean]>([
+    ["is cut short", async ({ draft }) => writeFile(draft, (await readFile(draft)).subarray(0, -30)), true],
+    ["is empty", ({ draft }) => writeFile(draft, ""), true],
+    ["replaces another revision", ({ vault }) => replaceWithoutDraft(vault), false],
+  ])("[TS-D-STORE-10] a new entry that %s is not published", async (_, spoil, isReported) => {
+    const state = await interrupted();
+    await spoil(state);
+    const present = await state.vault.get(keyOf());
+    expect(await read(state.vault)).toEqual(present);
+    const revision = present?.revision ?? "";
+    expect(await state.vault.withLock(keyOf(), (entry) => entry.startRenewal(revision))).toBe(isReported);
+  });
+
+  /** As a restored backup does. */
+  async function replaceWithoutDraft(vault: Vault): Promise<void> {
+    const folder = vault.describe().path ?? "";
+    const path = join(folder, `${storageIdOf(keyOf())}.token`);
+    const kept = await readFile(path.replace(".token", ".renewal"));
+    await writeEntry(vault, keyOf(), { token: "restored" });
+    await writeFile(path.replace(".token", ".renewal"), kept);
+  }
+
+  test("[TS-D-STORE-10] a task whose lock was taken over by another process changes nothing", async () => {
+    const { vault, folder } = await newVault();
+    const { revision } = await writeEntry(vault, keyOf(), { token: "1" });
+    const before = await fingerprintsBelow(folder);
+    const lock = join(folder, "locks", `${storageIdOf(keyOf())}.lock`);
+    for (const change of [
+      (entry: LockedEntry) => entry.startRenewal(revision),
+      (entry: LockedEntry) => entry.write({}),
+      (entry: LockedEntry) => entry.remove(),
+      (entry: LockedEntry) => entry.quarantine(),
+    ]) {
+      const changing = vault.withLock<unknown>(keyOf(), async (entry) => {
+        await writeFile(lock, "of another process");
+        return change(entry);
+      });
+      await expect(changing).rejects.toMatchObject({ code: "VAULT_LOCKED" });
+      await rm(lock);
+    }
+    expect(await fingerprintsBelow(folder)).toEqual(before);
+  });
 });
 
 describe("an entry that cannot be read", () => {
@@ -145,17 +217,17 @@ describe("an entry that cannot be read", () => {
     "an entry that %s is reported, not changed, and kept under another name when a new one is stored",
     async (_, spoil) => {
       const { folder, vault, path } = await newVault();
-      const { revision } = await vault.put(keyOf(), { token: plantedSecret });
+      await writeEntry(vault, keyOf(), { token: plantedSecret });
       await spoil(path);
       const before = await fingerprintsBelow(folder);
       const unreadable = { code: "VAULT_UNREADABLE", message: expect.stringContaining(path) };
       await expect(vault.get(keyOf())).rejects.toMatchObject(unreadable);
-      await expect(vault.deleteIf(keyOf(), revision)).rejects.toMatchObject(unreadable);
+      await expect(vault.withLock(keyOf(), (entry) => entry.remove())).rejects.toMatchObject(unreadable);
       const listed = await vault.list();
       expect([listed.keys, listed.unreadable]).toEqual([[], [expect.stringContaining(path)]]);
       expect(await fingerprintsBelow(folder)).toEqual(before);
 
-      const fresh = await vault.put(keyOf(), { token: "new" });
+      const fresh = await writeEntry(vault, keyOf(), { token: "new" });
       expect(await vault.get(keyOf())).toEqual(fresh);
       const [aside, ...others] = (await readdir(folder)).filter((name) => name.includes(".corrupt-"));
       expect(others).toEqual([]);
@@ -167,7 +239,7 @@ describe("an entry that cannot be read", () => {
 
   test("[TS-D-STORE-3] an entry with one changed bit is never accepted", async () => {
     const { vault, path } = await newVault();
-    const put = await vault.put(keyOf(), { token: "1" });
+    const put = await writeEntry(vault, keyOf(), { token: "1" });
     const bytes = await readFile(path);
     for (let index = 0; index < bytes.length; index += 1) {
       const changed = Buffer.from(bytes);
@@ -182,21 +254,21 @@ describe("an entry that cannot be read", () => {
   test("[TS-D-STORE-2] an entry that was moved from another name or another vault is not decrypted", async () => {
     const { vault, folder, path } = await newVault();
     const production = keyOf({ profile: "production" });
-    await vault.put(keyOf(), { token: "development" });
-    await vault.put(production, { token: "production" });
+    await writeEntry(vault, keyOf(), { token: "development" });
+    await writeEntry(vault, production, { token: "production" });
     await cp(join(folder, `${storageIdOf(production)}.token`), path);
     await expect(vault.get(keyOf())).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
 
     const other = await newVault();
-    await other.vault.put(keyOf(), { token: "other" });
+    await writeEntry(other.vault, keyOf(), { token: "other" });
     await cp(other.path, path);
     await expect(vault.get(keyOf())).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
   });
 
   test("an unreadable entry does not hide others from a list", async () => {
     const { vault, path } = await newVault();
-    await vault.put(keyOf(), {});
-    await vault.put(keyOf({ server: "tickets" }), {});
+    await writeEntry(vault, keyOf(), {});
+    await writeEntry(vault, keyOf({ server: "tickets" }), {});
     await writeFile(path, "?");
     const { keys, unreadable } = await vault.list();
     expect(keys).toEqual([keyOf({ server: "tickets" })]);
@@ -207,7 +279,7 @@ describe("an entry that cannot be read", () => {
 describe("a folder", () => {
   test("[TS-D-STORE-8] the modes of a folder and of files that others could access are corrected, with warnings", async () => {
     const { folder, key, vault, path } = await newVault();
-    await vault.put(keyOf(), { token: "1" });
+    await writeEntry(vault, keyOf(), { token: "1" });
     await chmod(folder, 0o755);
     await chmod(path, 0o644);
     const again = await openFileVault({ directory: folder, key });
@@ -233,7 +305,7 @@ describe("a folder", () => {
   // Only root can change the owner of a folder.
   test.skipIf(process.geteuid?.() !== 0)("a folder of another user is not used", async () => {
     const { folder, key, vault, path } = await newVault();
-    await vault.put(keyOf(), { token: "1" });
+    await writeEntry(vault, keyOf(), { token: "1" });
     await chown(path, 12345, 12345);
     await expect(vault.get(keyOf())).rejects.toMatchObject({
       code: "VAULT_UNREADABLE",
@@ -257,7 +329,7 @@ describe("a folder", () => {
       context.skip();
     }
     onTestFinished(() => void execFileSync("umount", [place]));
-    await (await openFileVault({ directory, key })).put(keyOf(), { token: "1" });
+    await writeEntry(await openFileVault({ directory, key }), keyOf(), { token: "1" });
     mount("-o", "remount,ro");
     const vault = await openFileVault({ directory, key });
     expect((await vault.get(keyOf()))?.value).toEqual({ token: "1" });
@@ -267,10 +339,10 @@ describe("a folder", () => {
       code: "VAULT_UNREADABLE",
       message: expect.stringMatching(new RegExp(`the file system is read-only \\(EROFS\\).* ${remedy}`)),
     };
-    await expect(vault.put(keyOf(), { token: "2" })).rejects.toMatchObject(refusal);
+    await expect(writeEntry(vault, keyOf(), { token: "2" })).rejects.toMatchObject(refusal);
     await expect(openFileVault({ directory: join(place, "new", "vault"), key })).rejects.toMatchObject(refusal);
     mount("-o", "remount,rw");
-    await vault.put(keyOf(), { token: "2" });
+    await writeEntry(vault, keyOf(), { token: "2" });
     await openFileVault({ directory: join(place, "new", "vault"), key });
   });
 
@@ -291,14 +363,14 @@ describe("a folder", () => {
     ["lost", (header: string) => rm(header)],
   ])("uses a folder whose header is %s again after the advice is followed", async (_, damage) => {
     const { folder, key, vault } = await newVault();
-    await vault.put(keyOf(), { token: "1" });
+    await writeEntry(vault, keyOf(), { token: "1" });
     await damage(join(folder, "vault.json"));
     await expect(openFileVault({ directory: folder, key })).rejects.toMatchObject({
       code: "VAULT_UNREADABLE",
       message: expect.stringContaining(`move ${folder} away and sign in again.`),
     });
     await rename(folder, `${folder}.old`);
-    await (await openFileVault({ directory: folder, key })).put(keyOf(), { token: "2" });
+    await writeEntry(await openFileVault({ directory: folder, key }), keyOf(), { token: "2" });
   });
 
   test("a path that is a file, or is below one, is reported", async () => {
@@ -314,12 +386,14 @@ describe("a folder", () => {
 
   test("[TS-D-STORE-3] a folder that disappears while it is in use is an error, and never an empty vault", async () => {
     const { folder, vault } = await newVault();
-    const { revision } = await vault.put(keyOf(), { token: "1" });
+    await writeEntry(vault, keyOf(), { token: "1" });
     await rename(folder, `${folder}-unmounted`);
     await expect(vault.get(keyOf())).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
     await expect(vault.list()).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
-    await expect(vault.deleteIf(keyOf(), revision)).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
-    await expect(vault.put(keyOf(), { token: "2" })).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
+    await expect(vault.withLock(keyOf(), (entry) => entry.remove())).rejects.toMatchObject({
+      code: "VAULT_UNREADABLE",
+    });
+    await expect(writeEntry(vault, keyOf(), { token: "2" })).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
     await expect(vault.withLock(keyOf(), async () => {})).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
     await rename(`${folder}-unmounted`, folder);
     expect((await vault.get(keyOf()))?.value).toEqual({ token: "1" });
@@ -330,7 +404,7 @@ describe("a folder", () => {
     await rename(folder, `${folder}-old`);
     const reopened = await openFileVault({ directory: folder, key: newKey().key });
     await expect(vault.get(keyOf())).rejects.toMatchObject({ code: "VAULT_KEY_WRONG" });
-    await expect(vault.put(keyOf(), { token: "old" })).rejects.toMatchObject({ code: "VAULT_KEY_WRONG" });
+    await expect(writeEntry(vault, keyOf(), { token: "old" })).rejects.toMatchObject({ code: "VAULT_KEY_WRONG" });
     expect(await reopened.list()).toEqual({ keys: [], unreadable: [] });
   });
 
@@ -349,7 +423,7 @@ describe("a folder", () => {
     const folder = join(await temporaryFolder(), "vault");
     const { key } = newKey();
     const vaults = await Promise.all(Array.from({ length: 5 }, () => openFileVault({ directory: folder, key })));
-    await vaults[0]?.put(keyOf(), { token: "1" });
+    await writeEntry(vaults[0] as Vault, keyOf(), { token: "1" });
     for (const vault of vaults) expect((await vault.get(keyOf()))?.value).toEqual({ token: "1" });
   });
 

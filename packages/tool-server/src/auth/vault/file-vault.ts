@@ -2,16 +2,15 @@ import { type FSWatcher, statSync, watch } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type Clock, steadyClock } from "../../clock.js";
-import { ToolServerError } from "../../errors.js";
-import { removeLeftovers } from "../../files/durable-file.js";
-import { type FileLockOptions, withFileLock } from "../../files/file-lock.js";
-import { type EntryFolder, openEntryFolder } from "./entry-folder.js";
+import { withFileLock } from "../../files/file-lock.js";
+import { removeLeftovers } from "../../files/private-file.js";
+import { createVault, vaultLock } from "./create-vault.js";
+import { openEntryFolder } from "./entry-folder.js";
 import type { KeySource } from "./key-source.js";
-import { asVaultFailure, openPrivateFolder } from "./private-folder.js";
-import type { Vault, VaultKey } from "./vault.js";
-import { createVaultActivity, createVaultListeners } from "./vault-activity.js";
-import { describeVaultKey, storageIdOf } from "./vault-entry.js";
+import { openPrivateFolder } from "./private-folder.js";
+import type { Vault } from "./vault.js";
 import { createHeader, entryEnding, isVaultFolder, unlockHeader } from "./vault-header.js";
+import { createVaultListeners } from "./vault-listeners.js";
 
 /** The folder and the key of an encrypted vault. */
 export interface FileVaultOptions {
@@ -46,30 +45,12 @@ export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
     (await withFileLock(
       lockPath("header"),
       async () => (await unlockHeader(path, source, warn)) ?? (await createHeader(path, source)),
-      lockOptions(lockPath("header"), "vault", clock),
+      vaultLock(lockPath("header"), "vault", clock),
     ));
   for (const folder of [path, lockFolder]) await removeLeftovers(folder, leftoverAgeMs);
 
-  let entries: EntryFolder | undefined = openEntryFolder(path, header, warn);
   const kind = source.from === "keychain" ? "keychain" : "file";
-  const activity = createVaultActivity();
-  const listeners = createVaultListeners((notify) =>
-    watchFolder(path, { isRelevant: (name) => name.endsWith(entryEnding), usesEvents: options.usesEvents }, notify),
-  );
-  const use = <T>(operation: (folder: EntryFolder) => Promise<T>): Promise<T> =>
-    activity.run(() =>
-      operation(entries as EntryFolder).catch((error: unknown) => {
-        throw asVaultFailure(path, "read", error);
-      }),
-    );
-  /** Uses a separate lock, which is held briefly: a writer may already hold the lock of `withLock`. */
-  const change = <T>(key: VaultKey, operation: (folder: EntryFolder) => Promise<T>): Promise<T> =>
-    use((folder) => {
-      const lock = lockPath(`${storageIdOf(key)}.write`);
-      return withFileLock(lock, () => operation(folder), lockOptions(lock, describeVaultKey(key), clock));
-    });
-
-  return {
+  return createVault({
     kind,
     describe() {
       const summary = `Tokens are stored in ${path}, encrypted with AES-256-GCM; the key ${source.summary}.`;
@@ -77,49 +58,13 @@ export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
       const { path: keyPath } = source;
       return { kind, summary, path, ...(keyPath && { keyPath }), ...(warning && { warning }) };
     },
-    get: (key) => use((folder) => folder.read(key)),
-    put: (key, value) => change(key, (folder) => folder.write(key, value)),
-    reserve: (key, task) =>
-      change(key, async (folder) => {
-        const reserved = await folder.reserve(key);
-        try {
-          return await task(reserved.write);
-        } finally {
-          await reserved.release();
-        }
-      }),
-    setAside: (key) => change(key, (folder) => folder.setAside(key)),
-    deleteIf: (key, expectedRevision) => change(key, (folder) => folder.removeIf(key, expectedRevision)),
-    list: () => use((folder) => folder.list()),
-    async withLock(key, task, options = {}) {
-      const lock = lockPath(storageIdOf(key));
-      const { closing } = activity;
-      const subject = describeVaultKey(key);
-      return activity.track(withFileLock(lock, task, { ...options, closing, ...lockOptions(lock, subject, clock) }));
-    },
-    watch: listeners.add,
-    async dispose() {
-      listeners.clear();
-      await activity.close();
-      // The only reference to the key.
-      entries = undefined;
-    },
-  };
-}
-
-/** The lock options with a vault's errors; `subject` is what the lock at `path` protects. */
-function lockOptions(path: string, subject: string, clock: Clock): FileLockOptions {
-  const locked = (problem: string, advice: string): ToolServerError =>
-    new ToolServerError("VAULT_LOCKED", { problem, advice });
-  return {
+    entries: openEntryFolder(path, header, warn),
+    listeners: createVaultListeners((notify) =>
+      watchFolder(path, { isRelevant: (name) => name.endsWith(entryEnding), usesEvents: options.usesEvents }, notify),
+    ),
     clock,
-    tooLong: (holder, waitMs) => {
-      const problem = `The ${subject} was in use by ${holder} for ${waitMs} ms (${path}).`;
-      return locked(problem, "Try again, or stop that process if it hangs.");
-    },
-    lost: () => locked(`The lock ${path} was lost to another process.`, "Try again."),
-    failed: (error) => asVaultFailure(path, "locked", error),
-  };
+    lockOf: lockPath,
+  });
 }
 
 /** One write changes several names. */

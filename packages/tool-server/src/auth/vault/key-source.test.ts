@@ -11,6 +11,7 @@ import { openFileVault } from "./file-vault.js";
 import { type KeySource, keyFromFile, keyFromPassphrase, keyFromVariable } from "./key-source.js";
 import { keyFromKeychain } from "./keychain.js";
 import { fingerprintsBelow, temporaryFolder } from "./temporary-folder.test.helper.js";
+import { writeEntry } from "./vault.js";
 import { keyOf } from "./vault-contract.test.helper.js";
 
 const cost = 2 ** 15;
@@ -19,7 +20,7 @@ const passphrase = "correct horse battery staple";
 async function setUp(key: KeySource): Promise<string> {
   const directory = join(await temporaryFolder(), "vault");
   const vault = await openFileVault({ directory, key });
-  await vault.put(keyOf(), { token: "1" });
+  await writeEntry(vault, keyOf(), { token: "1" });
   await vault.dispose();
   return directory;
 }

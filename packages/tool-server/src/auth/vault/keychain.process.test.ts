@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { chooseVault } from "./choose-vault.js";
 import { systemKeychain } from "./keychain.js";
 import { temporaryFolder } from "./temporary-folder.test.helper.js";
+import { writeEntry } from "./vault.js";
 import { describeVaultContract, keyOf } from "./vault-contract.test.helper.js";
 
 const sessionProgram: string = "dbus-run-session";
@@ -84,7 +85,7 @@ describe.skipIf(missing.length > 0)("with a real Secret Service", () => {
     const directory = await temporaryFolder();
     const vault = await chooseVault({ directory });
     expect(vault.kind).toBe("keychain");
-    await vault.put(keyOf(), { token: "1" });
+    await writeEntry(vault, keyOf(), { token: "1" });
     await vault.dispose();
     expect((await (await chooseVault({ directory })).get(keyOf()))?.value).toEqual({ token: "1" });
   });

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { steadyClock } from "../../clock.js";
-import { ToolServerError } from "../../errors.js";
-import { withFileLock } from "../../files/file-lock.js";
+import { createVault, type StoredEntry } from "./create-vault.js";
 import type { Vault, VaultEntry, VaultKey } from "./vault.js";
-import { createVaultActivity, createVaultListeners } from "./vault-activity.js";
-import { describeVaultKey, entryToJson, storageIdOf } from "./vault-entry.js";
+import { entryToJson, matchesKey, storageIdOf } from "./vault-entry.js";
+import { createVaultListeners } from "./vault-listeners.js";
 
 /** Why tokens are kept in memory only. */
 export interface MemoryVaultOptions {
@@ -15,8 +14,9 @@ export interface MemoryVaultOptions {
 /** Stores tokens in the memory of this process only. */
 export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
   const entries = new Map<string, { readonly key: VaultKey; readonly text: string; readonly revision: string }>();
+  /** The revisions whose renewal began. */
+  const marks = new Map<string, string>();
   const name = `memory vault ${randomUUID()}`;
-  const activity = createVaultActivity();
   const listeners = createVaultListeners();
   const warning = [
     options.because,
@@ -26,52 +26,61 @@ export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
       ? "Use a keychain, or set a key for an encrypted file, for example WIRESCOPE_VAULT_KEY_FILE."
       : undefined,
   ];
-  const put: Vault["put"] = (key, value) =>
-    activity.run(async () => {
-      const entry = { key: { ...key }, text: entryToJson(value), revision: randomUUID() };
-      entries.set(storageIdOf(key), entry);
+  const read = (key: VaultKey): VaultEntry | undefined => {
+    const entry = entries.get(storageIdOf(key));
+    return entry && { value: JSON.parse(entry.text), revision: entry.revision };
+  };
+  const lockedEntry = (key: VaultKey, assertHeld: () => Promise<void>): StoredEntry => {
+    const id = storageIdOf(key);
+    let renewal: { readonly revision: string; readonly wasInterrupted: boolean } | undefined;
+    const replace = async (text?: string): Promise<boolean> => {
+      await assertHeld();
+      renewal = undefined;
+      marks.delete(id);
+      const existed = entries.delete(id);
+      if (text !== undefined) entries.set(id, { key: { ...key }, text, revision: randomUUID() });
       listeners.notify();
-      return { value: JSON.parse(entry.text), revision: entry.revision } satisfies VaultEntry;
-    });
-  return {
+      return existed;
+    };
+    return {
+      read: async () => read(key),
+      async write(value) {
+        await replace(entryToJson(value));
+        return read(key) as VaultEntry;
+      },
+      remove: () => replace(),
+      async quarantine() {
+        await replace();
+      },
+      async startRenewal(revision) {
+        await assertHeld();
+        renewal ??= { revision, wasInterrupted: marks.get(id) === revision };
+        marks.set(id, revision);
+        return renewal.wasInterrupted;
+      },
+      async endRenewal() {
+        if (renewal !== undefined && !renewal.wasInterrupted) marks.delete(id);
+      },
+    };
+  };
+  return createVault({
     kind: "memory",
     describe: () => ({
       kind: "memory",
       summary: "Tokens are stored in the memory of this process only.",
       warning: warning.filter((sentence) => sentence !== undefined).join(" "),
     }),
-    get: (key) =>
-      activity.run(async () => {
-        const entry = entries.get(storageIdOf(key));
-        return entry && { value: JSON.parse(entry.text), revision: entry.revision };
-      }),
-    put,
-    reserve: (key, task) => task((value) => put(key, value)),
-    setAside: (key) => activity.run(async () => void entries.delete(storageIdOf(key))),
-    deleteIf: (key, expectedRevision) =>
-      activity.run(async () => {
-        const id = storageIdOf(key);
-        const isDeleted = entries.get(id)?.revision === expectedRevision && entries.delete(id);
-        if (isDeleted) listeners.notify();
-        return isDeleted;
-      }),
-    list: () =>
-      activity.run(async () => ({ keys: [...entries.values()].map(({ key }) => ({ ...key })), unreadable: [] })),
-    async withLock(key, task, lockOptions = {}) {
-      const tooLong = (_: string, waitMs: number): ToolServerError =>
-        new ToolServerError("VAULT_LOCKED", {
-          problem: `The ${describeVaultKey(key)} was in use by this process for ${waitMs} ms.`,
-          advice: "Try again.",
-        });
-      const { closing } = activity;
-      const all = { ...lockOptions, closing, clock: steadyClock, tooLong, inProcess: true } as const;
-      return activity.track(withFileLock(`${name} ${storageIdOf(key)}`, task, all));
+    entries: {
+      read: async (key) => read(key),
+      async list(parts = {}) {
+        const keys = [...entries.values()].map(({ key }) => key).filter((key) => matchesKey(key, parts));
+        return { keys: keys.map((key) => ({ ...key })), unreadable: [] };
+      },
+      lockedEntry,
     },
-    watch: listeners.add,
-    async dispose() {
-      listeners.clear();
-      await activity.close();
-      entries.clear();
-    },
-  };
+    listeners,
+    clock: steadyClock,
+    lockOf: (id) => `${name} ${id}`,
+    inProcess: true,
+  });
 }

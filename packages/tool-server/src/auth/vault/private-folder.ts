@@ -2,7 +2,7 @@ import { constants, type Stats } from "node:fs";
 import { chmod, mkdir, open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ToolServerError } from "../../errors.js";
-import { syncFolder, UndurableChangeError } from "../../files/durable-file.js";
+import { syncFolder, UndurableChangeError } from "../../files/private-file.js";
 import { systemReason } from "../../files/system-reason.js";
 import { maxEntryBytes } from "./vault-entry.js";
 

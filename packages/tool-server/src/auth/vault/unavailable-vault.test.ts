@@ -3,6 +3,7 @@ import { ToolServerError } from "../../errors.js";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { createMemoryVault } from "./memory-vault.js";
 import { createUnavailableVault } from "./unavailable-vault.js";
+import { writeEntry } from "./vault.js";
 import { keyOf } from "./vault-contract.test.helper.js";
 
 const unavailable = (problem: string): ToolServerError =>
@@ -24,7 +25,7 @@ function createWorld() {
 
 test("opens a vault again at most every two seconds, and fails with the latest reason until it opens", async () => {
   const { clock, state, opened, vault } = createWorld();
-  await opened.put(keyOf(), { token: "kept" });
+  await writeEntry(opened, keyOf(), { token: "kept" });
   await expect(vault.get(keyOf())).rejects.toThrow("It is locked.");
   expect(state.attempts).toBe(0);
   state.problem = "It does not respond.";
@@ -38,7 +39,7 @@ test("opens a vault again at most every two seconds, and fails with the latest r
   clock.advance(1);
   expect((await vault.get(keyOf()))?.value).toEqual({ token: "kept" });
   clock.advance(60_000);
-  await vault.put(keyOf({ item: "client" }), { id: "us" });
+  await writeEntry(vault, keyOf({ item: "client" }), { id: "us" });
   expect((await opened.get(keyOf({ item: "client" })))?.value).toEqual({ id: "us" });
   expect(state.attempts).toBe(2);
   expect([vault.kind, vault.describe()]).toEqual([opened.kind, opened.describe()]);
@@ -55,10 +56,10 @@ test("calls the watchers of a vault when it opens and at each later change, unti
   expect(calls).toBe(0);
   await vault.list();
   expect(calls).toBe(1);
-  await opened.put(keyOf(), { token: "new" });
+  await writeEntry(opened, keyOf(), { token: "new" });
   await expect.poll(() => calls).toBe(2);
   stop();
-  await opened.put(keyOf(), { token: "newer" });
+  await writeEntry(opened, keyOf(), { token: "newer" });
   await vault.get(keyOf());
   expect(calls).toBe(2);
 });

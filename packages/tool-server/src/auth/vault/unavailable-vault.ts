@@ -1,7 +1,7 @@
 import { type Clock, steadyClock } from "../../clock.js";
 import type { ToolServerError } from "../../errors.js";
 import type { Vault } from "./vault.js";
-import { createVaultListeners } from "./vault-activity.js";
+import { createVaultListeners } from "./vault-listeners.js";
 
 /** Milliseconds between attempts to open a vault. */
 const reopenPauseMs = 2000;
@@ -54,11 +54,7 @@ export function createUnavailableVault(
       return { kind: "file", summary: "Tokens cannot be read or stored.", warning };
     },
     get: async (key) => (await open()).get(key),
-    put: async (key, value) => (await open()).put(key, value),
-    reserve: async (key, task) => (await open()).reserve(key, task),
-    setAside: async (key) => (await open()).setAside(key),
-    deleteIf: async (key, expectedRevision) => (await open()).deleteIf(key, expectedRevision),
-    list: async () => (await open()).list(),
+    list: async (parts) => (await open()).list(parts),
     withLock: async (key, task, options) => (await open()).withLock(key, task, options),
     watch: listeners.add,
     async dispose() {

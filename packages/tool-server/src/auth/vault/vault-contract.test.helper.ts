@@ -2,11 +2,12 @@ import { getEventListeners } from "node:events";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { JsonObject } from "../../json-object.js";
-import type { Vault, VaultKey } from "./vault.js";
+import { type LockedEntry, type Vault, type VaultEntry, type VaultKey, writeEntry } from "./vault.js";
 
 /** A vault key, with some parts replaced. */
 export function keyOf(parts: Partial<VaultKey> = {}): VaultKey {
   return {
+    owner: "",
     profile: "development",
     server: "mail",
     resource: "https://mcp.example.com/mcp",
@@ -14,6 +15,22 @@ export function keyOf(parts: Partial<VaultKey> = {}): VaultKey {
     tenant: "",
     item: "tokens",
     ...parts,
+  };
+}
+
+/** A vault whose writes go through `onWrite`. */
+export function interceptWrites(
+  vault: Vault,
+  onWrite: (key: VaultKey, value: JsonObject, write: LockedEntry["write"]) => Promise<VaultEntry>,
+): Vault {
+  return {
+    ...vault,
+    withLock: (key, task, options) =>
+      vault.withLock(
+        key,
+        (entry, signal) => task({ ...entry, write: (value) => onWrite(key, value, entry.write) }, signal),
+        options,
+      ),
   };
 }
 
@@ -45,7 +62,7 @@ export function describeVaultContract(
       const vault = await start();
       expect(await vault.get(keyOf())).toBeUndefined();
       const value: JsonObject = { text: "ä\u0000\u{1f511}", deep: { list: [1, null, true, { a: "b" }] }, none: null };
-      const put = await vault.put(keyOf(), value);
+      const put = await writeEntry(vault, keyOf(), value);
       expect(put.value).toEqual(value);
       expect(await vault.get(keyOf())).toEqual(put);
     });
@@ -56,9 +73,9 @@ export function describeVaultContract(
       const stop = vault.watch(async () => {
         seen = (await vault.get(keyOf()))?.revision;
       });
-      const { revision } = await vault.put(keyOf(), { a: 1 });
+      const { revision } = await writeEntry(vault, keyOf(), { a: 1 });
       await expect.poll(() => seen).toBe(revision);
-      expect(await vault.deleteIf(keyOf(), revision)).toBe(true);
+      expect(await vault.withLock(keyOf(), (entry) => entry.remove())).toBe(true);
       await expect.poll(() => seen).toBeUndefined();
       stop();
     });
@@ -66,14 +83,14 @@ export function describeVaultContract(
     test("stores more than a keychain item can hold", async () => {
       const vault = await start();
       const value = { access: "a".repeat(20_000), refresh: "r".repeat(20_000) };
-      await vault.put(keyOf(), value);
+      await writeEntry(vault, keyOf(), value);
       expect((await vault.get(keyOf()))?.value).toEqual(value);
     });
 
     test("gives each write its own revision, even for the same value", async () => {
       const vault = await start();
-      const first = await vault.put(keyOf(), { token: "1" });
-      const second = await vault.put(keyOf(), { token: "1" });
+      const first = await writeEntry(vault, keyOf(), { token: "1" });
+      const second = await writeEntry(vault, keyOf(), { token: "1" });
       expect(second.revision).not.toBe(first.revision);
       expect((await vault.get(keyOf()))?.revision).toBe(second.revision);
     });
@@ -81,7 +98,7 @@ export function describeVaultContract(
     test("keeps its values when stored or returned objects are mutated", async () => {
       const vault = await start();
       const given: { token: string } = { token: "1" };
-      const put = await vault.put(keyOf(), given);
+      const put = await writeEntry(vault, keyOf(), given);
       given.token = "2";
       Object.assign(put.value, { token: "3" });
       Object.assign((await vault.get(keyOf()))?.value ?? {}, { token: "4" });
@@ -92,7 +109,7 @@ export function describeVaultContract(
       const vault = await start();
       const parts = Object.keys(keyOf()) as (keyof VaultKey)[];
       const keys = [keyOf(), ...parts.map((part) => keyOf({ [part]: "other" }))];
-      for (const [index, key] of keys.entries()) await vault.put(key, { index });
+      for (const [index, key] of keys.entries()) await writeEntry(vault, key, { index });
       for (const [index, key] of keys.entries()) expect((await vault.get(key))?.value).toEqual({ index });
       const listed = await vault.list();
       expect(listed.unreadable).toEqual([]);
@@ -105,35 +122,100 @@ export function describeVaultContract(
       const vault = await start();
       const { tenant: _, ...incomplete } = keyOf();
       await expect(vault.get(incomplete as VaultKey)).rejects.toThrow(TypeError);
-      await expect(vault.put(incomplete as VaultKey, {})).rejects.toThrow(TypeError);
+      await expect(writeEntry(vault, incomplete as VaultKey, {})).rejects.toThrow(TypeError);
       await expect(vault.withLock(incomplete as VaultKey, async () => {})).rejects.toThrow(TypeError);
-      await expect(vault.put(keyOf(), [] as unknown as JsonObject)).rejects.toThrow(TypeError);
-      await expect(vault.put(keyOf(), { large: "x".repeat(600_000) })).rejects.toThrow(TypeError);
+      await expect(writeEntry(vault, keyOf(), [] as unknown as JsonObject)).rejects.toThrow(TypeError);
+      await expect(writeEntry(vault, keyOf(), { large: "x".repeat(600_000) })).rejects.toThrow(TypeError);
       expect(await vault.list()).toEqual({ keys: [], unreadable: [] });
     });
 
-    test("[TS-D-STORE-5] deletes an entry only if its revision matches", async () => {
+    test("lists only the entries whose keys have the given parts", async () => {
       const vault = await start();
-      expect(await vault.deleteIf(keyOf(), "none")).toBe(false);
-      const old = await vault.put(keyOf(), { token: "old" });
-      const fresh = await vault.put(keyOf(), { token: "fresh" });
-      expect(await vault.deleteIf(keyOf(), old.revision)).toBe(false);
+      const keys = [keyOf(), keyOf({ server: "tickets" }), keyOf({ owner: "ada" })];
+      for (const key of keys) await writeEntry(vault, key, {});
+      const ownersOf = async (parts: Partial<VaultKey>): Promise<string[]> =>
+        (await vault.list(parts)).keys.map(({ owner, server }) => `${owner} ${server}`).sort();
+      expect(await ownersOf({ owner: "" })).toEqual([" mail", " tickets"]);
+      expect(await ownersOf({ owner: "ada", item: "tokens" })).toEqual(["ada mail"]);
+      expect(await ownersOf({ server: "tickets", tenant: "other" })).toEqual([]);
+    });
+
+    test("[TS-D-STORE-5] the holder of a lock reads, replaces and deletes what only it can change", async () => {
+      const vault = await start();
+      await vault.withLock(keyOf(), async (entry) => {
+        expect(await entry.read()).toBeUndefined();
+        expect(await entry.remove()).toBe(false);
+        const written = await entry.write({ token: "1" });
+        expect(await entry.read()).toEqual(written);
+        expect(await vault.get(keyOf())).toEqual(written);
+        expect(await entry.remove()).toBe(true);
+        expect(await vault.get(keyOf())).toBeUndefined();
+        await entry.write({ token: "2" });
+      });
+      expect((await vault.get(keyOf()))?.value).toEqual({ token: "2" });
+      expect(await vault.list()).toEqual({ keys: [keyOf()], unreadable: [] });
+    });
+
+    test("[TS-D-STORE-5] an entry cannot be changed after its task, and what another task stores stays", async () => {
+      const vault = await start();
+      const late = await vault.withLock(keyOf(), async (entry) => entry);
+      const { revision } = await writeEntry(vault, keyOf(), { token: "fresh" });
+      const changes = [() => late.write({}), () => late.remove(), () => late.quarantine()];
+      for (const change of [...changes, () => late.startRenewal(revision)]) {
+        await expect(change()).rejects.toMatchObject({ code: "VAULT_LOCKED" });
+      }
       expect((await vault.get(keyOf()))?.value).toEqual({ token: "fresh" });
-      expect(await vault.deleteIf(keyOf(), fresh.revision)).toBe(true);
-      expect(await vault.get(keyOf())).toBeUndefined();
-      expect(await vault.list()).toEqual({ keys: [], unreadable: [] });
     });
 
-    test("never deletes a new value with the revision of the old one, in any interleaving", async () => {
+    test("an entry that is set aside is gone", async () => {
       const vault = await start();
-      let { revision } = await vault.put(keyOf(), { round: -1 });
-      for (let round = 0; round < 30; round += 1) {
-        const put = async (): Promise<void> => {
-          for (let turns = 0; turns < round % 10; turns += 1) await new Promise(setImmediate);
-          revision = (await vault.put(keyOf(), { round })).revision;
-        };
-        await Promise.all([vault.deleteIf(keyOf(), revision), put()]);
-        expect((await vault.get(keyOf()))?.value).toEqual({ round });
+      await writeEntry(vault, keyOf(), { token: "1" });
+      await vault.withLock(keyOf(), (entry) => entry.quarantine());
+      expect(await vault.get(keyOf())).toBeUndefined();
+    });
+
+    /** Runs a renewal; resolves with whether an earlier one was interrupted. */
+    const renew = (vault: Vault, revision: string, then: (entry: LockedEntry) => unknown): Promise<boolean> =>
+      vault.withLock(keyOf(), async (entry) => {
+        const wasInterrupted = await entry.startRenewal(revision);
+        expect(await entry.startRenewal(revision)).toBe(wasInterrupted);
+        await then(entry);
+        return wasInterrupted;
+      });
+    const fail = async (): Promise<never> => {
+      throw new Error("interrupted");
+    };
+
+    test("[TS-D-STORE-10] a renewal that was interrupted is reported to the next ones, until one of them stores a value", async () => {
+      const vault = await start();
+      const { revision } = await writeEntry(vault, keyOf(), { token: "1" });
+      await expect(renew(vault, revision, fail)).rejects.toThrow("interrupted");
+      expect((await vault.get(keyOf()))?.revision).toBe(revision);
+      expect(await renew(vault, revision, () => undefined)).toBe(true);
+      expect(await renew(vault, revision, (entry) => entry.write({ token: "2" }))).toBe(true);
+      const renewed = await vault.get(keyOf());
+      expect(renewed?.value).toEqual({ token: "2" });
+      expect(await renew(vault, renewed?.revision ?? "", () => undefined)).toBe(false);
+    });
+
+    test.each<[string, (entry: LockedEntry) => unknown]>([
+      ["came to nothing", () => undefined],
+      ["stored a value", (entry) => entry.write({ token: "2" })],
+      ["deleted the entry", (entry) => entry.remove()],
+    ])("[TS-D-STORE-10] a renewal that %s is not reported as interrupted", async (_, end) => {
+      const vault = await start();
+      const { revision } = await writeEntry(vault, keyOf(), { token: "1" });
+      expect(await renew(vault, revision, end)).toBe(false);
+      expect(await renew(vault, revision, () => undefined)).toBe(false);
+    });
+
+    test("[TS-D-STORE-10] an interrupted renewal is not reported after a sign-in or a sign-out", async () => {
+      const vault = await start();
+      for (const end of [(entry: LockedEntry) => entry.write({}), (entry: LockedEntry) => entry.remove()]) {
+        const { revision } = await writeEntry(vault, keyOf(), { token: "1" });
+        await expect(renew(vault, revision, fail)).rejects.toThrow("interrupted");
+        await vault.withLock<unknown>(keyOf(), end);
+        expect(await renew(vault, revision, () => undefined)).toBe(false);
       }
     });
 
@@ -167,17 +249,6 @@ export function describeVaultContract(
         void vault.withLock(keyOf({ profile: "production" }), async () => both.resolve());
         await both.promise;
       });
-    });
-
-    test("lets the holder of a lock read, write and delete", async () => {
-      const vault = await start();
-      const token = await vault.withLock(keyOf(), async () => {
-        const { revision } = await vault.put(keyOf(), { token: "1" });
-        await vault.deleteIf(keyOf(), revision);
-        await vault.put(keyOf(), { token: "2" });
-        return (await vault.get(keyOf()))?.value.token;
-      });
-      expect(token).toBe("2");
     });
 
     test("releases the lock of a failed task, and rejects with its error", async () => {
@@ -237,7 +308,7 @@ export function describeVaultContract(
       const order: string[] = [];
       const first = vault.withLock(
         keyOf(),
-        async (signal) => {
+        async (_, signal) => {
           began.resolve();
           await new Promise((resolve) => signal.addEventListener("abort", resolve));
           await new Promise(setImmediate);
@@ -256,10 +327,10 @@ export function describeVaultContract(
       const vault = await start();
       const end = deferred();
       const began = deferred();
-      const running = vault.withLock(keyOf(), async () => {
+      const running = vault.withLock(keyOf(), async (entry) => {
         began.resolve();
         await end.promise;
-        return vault.put(keyOf(), { token: "rotated" });
+        return entry.write({ token: "rotated" });
       });
       const waiting = vault.withLock(keyOf(), async () => "never").catch((error: unknown) => error);
       await began.promise;
@@ -269,17 +340,16 @@ export function describeVaultContract(
       expect((await running).value).toEqual({ token: "rotated" });
       await disposed;
       await expect(vault.get(keyOf())).rejects.toThrow(TypeError);
-      await expect(vault.put(keyOf(), {})).rejects.toThrow(TypeError);
-      await expect(vault.deleteIf(keyOf(), "")).rejects.toThrow(TypeError);
+      await expect(writeEntry(vault, keyOf(), {})).rejects.toThrow(TypeError);
       await expect(vault.list()).rejects.toThrow(TypeError);
       await expect(vault.withLock(keyOf(), async () => {})).rejects.toThrow(TypeError);
     });
 
     test("[TS-OAUTH-5] shows no token or key in descriptions, output or errors", async () => {
       const { secrets, ...vault } = await start();
-      await vault.put(keyOf(), { access_token: plantedSecret });
+      await writeEntry(vault, keyOf(), { access_token: plantedSecret });
       const shown: unknown[] = [vault, vault.describe(), await vault.list()];
-      shown.push(await vault.deleteIf(keyOf(), plantedSecret));
+      shown.push(await vault.withLock(keyOf(), (entry) => entry.remove()));
       const text = inspect(shown, { depth: 20, showHidden: true }) + JSON.stringify(shown);
       for (const secret of [plantedSecret, ...secrets]) expect(text).not.toContain(secret);
     });

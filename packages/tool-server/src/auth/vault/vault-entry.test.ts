@@ -7,6 +7,7 @@ import { describeVaultKey, parseVaultKey, storageIdOf } from "./vault-entry.js";
 
 const text = fc.string({ unit: anyCharacter, maxLength: 12 });
 const anyKey: fc.Arbitrary<VaultKey> = fc.record({
+  owner: text,
   profile: text,
   server: text,
   resource: text,
@@ -35,6 +36,12 @@ test("a storage id does not depend on the order of the parts, and never changes"
   const reversed = Object.fromEntries(Object.entries(keyOf()).reverse()) as unknown as VaultKey;
   expect(storageIdOf(reversed)).toBe(storageIdOf(keyOf()));
   expect(storageIdOf(keyOf())).toBe("1cef959ab3008dca00026e90bc787802208c0bb7e0ddec03193f5779b7673116");
+  expect(storageIdOf(keyOf({ owner: "ada" }))).toBe("799678d5b468a37d52a1a51605d9fdf805d27294a233269525c98781f0347792");
+});
+
+test("a key that was stored before keys had an owner has none", () => {
+  const { owner, ...old } = keyOf();
+  expect(parseVaultKey(old)).toEqual({ ...old, owner });
 });
 
 test("a described key contains no control characters, and is bounded", () => {

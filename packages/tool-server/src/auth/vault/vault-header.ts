@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, hkdfSync, type KeyObject, randomBytes, tim
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ToolServerError } from "../../errors.js";
-import { writeDurably } from "../../files/durable-file.js";
+import { writePrivateFile } from "../../files/private-file.js";
 import { isJsonObject, parseJsonObject } from "../../json-object.js";
 import { type KeyRecipe, type KeySource, keyBytes, keyWrong, parsePassphraseRecipe, rightKeys } from "./key-source.js";
 import { asVaultFailure, readPrivateFile, vaultUnreadable, type Warn } from "./private-folder.js";
@@ -89,7 +89,7 @@ export async function createHeader(folder: string, source: KeySource): Promise<U
   const { verifierKey, entryKey } = deriveKeys(key, vaultId);
   const verifier = verifierOf(verifierKey, { vaultId, recipe }).toString("base64");
   const text = `${JSON.stringify({ format, version, id: vaultId, key: recipe, verifier }, undefined, 2)}\n`;
-  await writeDurably(path, text).catch((error: unknown) => {
+  await writePrivateFile(path, text).catch((error: unknown) => {
     throw asVaultFailure(path, "written", error);
   });
   return { vaultId, entryKey, text };

@@ -1,10 +1,11 @@
 // A separate process that uses a vault, for the tests that kill it. Prints its steps to standard output.
 import { writeSync } from "node:fs";
-import { open, readFile, rm, writeFile } from "node:fs/promises";
+import { open, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createLockOwner, livenessOf } from "../../files/file-lock.js";
 import { openFileVault } from "./file-vault.js";
 import { keyFromVariable } from "./key-source.js";
-import type { Vault, VaultKey } from "./vault.js";
+import { type Vault, type VaultKey, writeEntry } from "./vault.js";
 
 const [role = "", directory = "", keyText = "", argument = ""] = process.argv.slice(2);
 const key: VaultKey = JSON.parse(keyText);
@@ -28,6 +29,21 @@ const roles: Record<string, (vault: Vault) => Promise<void>> = {
     await Promise.all(tasks);
     await vault.dispose();
   },
+  /** Takes the lock again and again, and prints whether another living process has it too. */
+  async contend() {
+    const holder = join(directory, "..", "holder");
+    for (;;) {
+      await vault.withLock(key, async () => {
+        // A link, because a killed process leaves it complete or not at all.
+        const other = await readlink(holder).catch(() => undefined);
+        say(other === undefined || livenessOf(JSON.parse(other)) === "dead" ? "held alone" : `shared with ${other}`);
+        await rm(holder, { force: true });
+        await symlink(JSON.stringify(createLockOwner()), holder);
+        await new Promise(setImmediate);
+        await rm(holder);
+      });
+    }
+  },
   /** Takes the lock and keeps it. */
   async hold() {
     await vault.withLock(key, async () => {
@@ -39,7 +55,7 @@ const roles: Record<string, (vault: Vault) => Promise<void>> = {
   async put() {
     const last = (await vault.get(key))?.value.count;
     for (let count = typeof last === "number" ? last + 1 : 0; ; count += 1) {
-      await vault.put(key, { count, padding: `${secret} ${count}, `.repeat(400) });
+      await writeEntry(vault, key, { count, padding: `${secret} ${count}, `.repeat(400) });
       say(String(count));
     }
   },

@@ -5,6 +5,8 @@ import type { JsonObject } from "../../json-object.js";
  * that does not apply is the empty string, and must be given.
  */
 export interface VaultKey {
+  /** The person whose entry it is, in a process that serves several; empty if it serves one. */
+  readonly owner: string;
   /** The user's profile, such as "development" or "production": profiles share nothing. */
   readonly profile: string;
   /** The server's name in the configuration. */
@@ -58,6 +60,33 @@ export interface LockOptions {
 }
 
 /**
+ * An entry whose lock is held: only its holder changes it. Every change first checks that the lock is still held, and rejects with
+ * VAULT_LOCKED otherwise. It must not be used after its task.
+ */
+export interface LockedEntry {
+  /** The entry; undefined if it does not exist. Publishes a value first that an earlier holder wrote, but had no time to publish. */
+  read(): Promise<VaultEntry | undefined>;
+  /**
+   * Replaces the entry atomically, and resolves with its new revision once it is durable. An entry that cannot be read is kept
+   * under another name, not overwritten.
+   */
+  write(value: JsonObject): Promise<VaultEntry>;
+  /** Deletes the entry; resolves with whether it existed. */
+  remove(): Promise<boolean>;
+  /** Moves the entry away, readable or not, and keeps it under another name; `describe` then warns about it. */
+  quarantine(): Promise<void>;
+  /**
+   * Marks that this revision is about to be used up for a new value, and reserves space for 64 KiB of it. Call it before each request that
+   * may use it up. Resolves with whether an earlier renewal of this revision was interrupted, or may have been. A write or a deletion ends the
+   * mark. So does a task that resolves without one, unless it found an earlier mark; one that rejects leaves it.
+   */
+  startRenewal(revision: string): Promise<boolean>;
+}
+
+/** A task under the lock of an entry. Its signal aborts when the caller's does, or when the lock was lost to another process. */
+export type LockedTask<T> = (entry: LockedEntry, signal: AbortSignal) => Promise<T>;
+
+/**
  * Stores tokens for one user, shared by all processes of that user that open the same vault.
  *
  * Rejects with a `ToolServerError`: VAULT_UNREADABLE if an entry cannot be read or written, which is never reported as "empty";
@@ -69,29 +98,14 @@ export interface Vault {
   describe(): VaultDescription;
   /** The entry; undefined if it does not exist. */
   get(key: VaultKey): Promise<VaultEntry | undefined>;
-  /**
-   * Replaces an entry atomically, and resolves with its new revision once it is durable. An entry that cannot be read is kept
-   * under another name, not overwritten. Does not take the lock of `withLock`: a caller that reads, decides and puts holds it.
-   */
-  put(key: VaultKey, value: JsonObject): Promise<VaultEntry>;
-  /**
-   * Makes sure that there is space for one `put` of up to 64 KiB, then runs `task` with that `put`. Rejects before the task if there is
-   * no space. No other caller puts or deletes this entry meanwhile.
-   */
-  reserve<T>(key: VaultKey, task: (put: (value: JsonObject) => Promise<VaultEntry>) => Promise<T>): Promise<T>;
-  /** Moves an entry away, readable or not, and keeps it under another name; `describe` then warns about it. */
-  setAside(key: VaultKey): Promise<void>;
-  /** Deletes an entry only if its revision is `expectedRevision`; resolves with whether it did. */
-  deleteIf(key: VaultKey, expectedRevision: string): Promise<boolean>;
-  /** The entries of all profiles. */
-  list(): Promise<VaultListing>;
+  /** The entries whose keys have these parts. Default: all. */
+  list(parts?: Partial<VaultKey>): Promise<VaultListing>;
   /**
    * Runs `task` while no other task, in this process or another, runs under the same key. The lock of a dead process is taken over.
-   * The lock is released once the task settles. It is not reentrant.
-   *
-   * The task's signal aborts when the caller's does, or when the lock was lost to another process.
+   * The lock is released once the task settles. It is not reentrant: pass the entry along. A task that takes a second lock follows the order
+   * sign-in, tokens, client, issuer, identity, and tokens among themselves by the name of the server.
    */
-  withLock<T>(key: VaultKey, task: (signal: AbortSignal) => Promise<T>, options?: LockOptions): Promise<T>;
+  withLock<T>(key: VaultKey, task: LockedTask<T>, options?: LockOptions): Promise<T>;
   /**
    * Calls `listener` when entries may have changed, by this process or another: within a second, and once for several changes.
    * It must not throw. Returns a function that stops; `dispose` stops all. Keeps no process alive.
@@ -99,4 +113,9 @@ export interface Vault {
   watch(listener: () => void): () => void;
   /** Grants no further lock, waits for running tasks and their writes, then wipes the key. A task must not call it. */
   dispose(): Promise<void>;
+}
+
+/** Replaces one entry under its lock. */
+export function writeEntry(vault: Vault, key: VaultKey, value: JsonObject): Promise<VaultEntry> {
+  return vault.withLock(key, (entry) => entry.write(value));
 }

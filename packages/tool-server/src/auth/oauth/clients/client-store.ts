@@ -1,6 +1,6 @@
 import { type JsonObject, stringOf } from "../../../json-object.js";
 import { parseUrl } from "../../../url.js";
-import type { Vault, VaultEntry, VaultKey } from "../../vault/vault.js";
+import { type Vault, type VaultEntry, type VaultKey, writeEntry } from "../../vault/vault.js";
 import type { AuthorizationServer } from "../discovery/metadata.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
@@ -83,13 +83,12 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
     return { kind: "metadata-document", clientId: metadataUrl, authentication: "none" };
   };
 
-  const read = async (issuer: string): Promise<{ record: ClientRecord; entry: VaultEntry } | undefined> => {
-    const entry = await vault.get(keyOf(issuer));
+  const recordIn = (entry: VaultEntry | undefined): ClientRecord | undefined => {
     const record = entry === undefined ? undefined : clientRecordOf(entry.value);
-    if (entry === undefined || record === undefined) return undefined;
-    if (record.registration?.clientSecret !== undefined) context.secrets.add(record.registration.clientSecret);
-    return { record, entry };
+    if (record?.registration?.clientSecret !== undefined) context.secrets.add(record.registration.clientSecret);
+    return record;
   };
+  const read = async (issuer: string): Promise<ClientRecord | undefined> => recordIn(await vault.get(keyOf(issuer)));
 
   const registered = ({ clientId, registration }: ClientRecord): OAuthClient | undefined => {
     if (registration === undefined) return undefined;
@@ -111,14 +110,14 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
     const { secretExpiresAt, ...client } = processRegistration(context, server, response);
     const { clientId, clientSecret, authentication } = client;
     const record = { clientId, redirectUri, registration: { clientSecret, authentication, secretExpiresAt } };
-    await vault.put(keyOf(server.issuer), clientRecordToJson(record));
+    await writeEntry(vault, keyOf(server.issuer), clientRecordToJson(record));
     context.log.note("client", `Registered a client with ${server.issuer}.`);
     return { client, redirectUri, isNew: true };
   };
 
   return {
     async find(server) {
-      const record = (await read(server.issuer))?.record;
+      const record = await read(server.issuer);
       const client = (await preset(server)) ?? (record === undefined ? undefined : registered(record));
       if (client === undefined) return undefined;
       return {
@@ -130,26 +129,25 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
     async byId(server, clientId) {
       const own = configured !== undefined && configured.clientId !== clientId ? undefined : await preset(server);
       if (own?.clientId === clientId) return own;
-      const record = (await read(server.issuer))?.record;
+      const record = await read(server.issuer);
       return record?.clientId === clientId ? registered(record) : undefined;
     },
     register: (server, redirectUri, signal) =>
       context.log.run("registration", undefined, () => register(server, redirectUri, signal)),
     async adopt(issuer, clientId, from) {
-      const stored = await vault.get(from);
-      const found = stored === undefined ? undefined : clientRecordOf(stored.value);
+      const found = recordIn(await vault.get(from));
       const record = found?.clientId === clientId ? found : undefined;
       const isRegistered = record !== undefined && registered(record) !== undefined;
       const isUsed = configured ? configured.clientId === clientId : clientId === metadataUrl || isRegistered;
-      if (isUsed && record !== undefined) await vault.put(keyOf(issuer), clientRecordToJson(record));
+      if (isUsed && record !== undefined) await writeEntry(vault, keyOf(issuer), clientRecordToJson(record));
       return isUsed;
     },
     async keepRedirect(server, client, redirectUri) {
       // The redirect URI of a registration is part of it.
       if (client.kind === "registered") return;
-      const kept = (await read(server.issuer))?.record;
+      const kept = await read(server.issuer);
       if (kept?.clientId === client.clientId && kept.redirectUri === redirectUri) return;
-      await vault.put(keyOf(server.issuer), clientRecordToJson({ clientId: client.clientId, redirectUri }));
+      await writeEntry(vault, keyOf(server.issuer), clientRecordToJson({ clientId: client.clientId, redirectUri }));
     },
     async drop(server, client) {
       if (client.kind === "metadata-document") {
@@ -159,9 +157,10 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
         context.log.note("client", text, "warning");
         return true;
       }
-      const kept = await read(server.issuer);
-      if (client.kind !== "registered" || kept?.record.clientId !== client.clientId) return false;
-      const isDropped = await vault.deleteIf(keyOf(server.issuer), kept.entry.revision);
+      if (client.kind !== "registered") return false;
+      const isDropped = await vault.withLock(keyOf(server.issuer), async (entry) => {
+        return recordIn(await entry.read())?.clientId === client.clientId && entry.remove();
+      });
       const text = `${server.issuer} no longer accepts the client registration. It was deleted.`;
       if (isDropped) context.log.note("client", text, "warning");
       return isDropped;

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { writeEntry } from "../../vault/vault.js";
 import { createOAuthWorld, currentToken, replaceToken } from "../oauth-world.test.helper.js";
 import type { OAuthLoginOptions } from "./login-options.js";
 
@@ -55,7 +56,7 @@ test("[TS-D-CLI-8] leaves the tokens of a client that was registered by hand to 
   if (key === undefined) throw new Error("The client was not copied.");
   // As a sign-in with a configured client stores it: without a registration.
   const { clientId, redirectUri } = (await world.vault.get(key))?.value ?? {};
-  await world.vault.put(key, { clientId, redirectUri } as Record<string, string>);
+  await writeEntry(world.vault, key, { clientId, redirectUri } as Record<string, string>);
   expect(await world.session().adoptSignIn("configured")).toBeUndefined();
   expect(await world.session({ client }).adoptSignIn("configured")).toBeDefined();
 });

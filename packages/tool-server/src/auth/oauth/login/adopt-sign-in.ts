@@ -1,7 +1,8 @@
+import type { LockedEntry } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
 import { createIssuerStore } from "../issuer-store.js";
 import { type OAuthContext, vaultKeyOf } from "../oauth-context.js";
-import { createTokenStore, type HeldToken, isExpired, tokenLockWaitMs } from "../tokens/token-store.js";
+import { type HeldToken, heldTokenOf, isExpired, tokenLockWaitMs, writeTokens } from "../tokens/token-store.js";
 import type { OAuthLoginOptions } from "./login-options.js";
 
 export interface AdoptParts {
@@ -25,26 +26,27 @@ export async function adoptSignIn(
   const other = { ...context, server: from };
   const ownIssuer = createIssuerStore(context, vault, vaultKeyOf(context, "", "issuer"));
   const pin = await createIssuerStore(context, vault, vaultKeyOf(other, "", "issuer")).read();
-  if (pin === undefined || options.grant !== undefined) return undefined;
+  if (pin === undefined || options.grant !== undefined || from === options.server) return undefined;
   const { issuer } = pin;
   if (issuer !== (options.issuer ?? (await ownIssuer.read())?.issuer ?? issuer)) return undefined;
-  const key = vaultKeyOf(other, issuer, "tokens");
-  const source = createTokenStore(context, vault, key);
-  const target = createTokenStore(context, vault, vaultKeyOf(context, issuer, "tokens"));
-  const move = async (): Promise<HeldToken | undefined> => {
-    const held = await source.read();
+  const move = async (source: LockedEntry, target: LockedEntry): Promise<HeldToken | undefined> => {
+    const held = heldTokenOf(context, await source.read());
     if (held === undefined || (await target.read()) !== undefined) return undefined;
     const { record } = held;
     if (record.refreshToken === undefined && isExpired(record, context.clock.now())) return undefined;
     if (options.scopes !== undefined && !isSameSet(options.scopes, record.requestedScopes)) return undefined;
     if (!(await clients.adopt(issuer, record.clientId, vaultKeyOf(other, issuer, "client")))) return undefined;
     await ownIssuer.write(pin);
-    const moved = await target.write(record);
-    await source.remove(held);
+    const moved = await writeTokens(target, record);
+    await source.remove();
     return moved;
   };
-  // So that no process renews them meanwhile.
-  return vault.withLock(key, move, { waitMs: tokenLockWaitMs });
+  // Both, so that no process renews them meanwhile; in one order, so that two that move tokens to each other do not wait for each other.
+  const [theirs, own] = [vaultKeyOf(other, issuer, "tokens"), vaultKeyOf(context, issuer, "tokens")];
+  const wait = { waitMs: tokenLockWaitMs };
+  return from < options.server
+    ? vault.withLock(theirs, (source) => vault.withLock(own, (target) => move(source, target), wait), wait)
+    : vault.withLock(own, (target) => vault.withLock(theirs, (source) => move(source, target), wait), wait);
 }
 
 function isSameSet(a: readonly string[], b: readonly string[]): boolean {

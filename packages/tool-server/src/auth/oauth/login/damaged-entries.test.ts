@@ -26,7 +26,7 @@ async function createDamagedWorld(item: LoginItem): Promise<DamagedWorld> {
   await session.signIn(world.person);
   await session.close();
   const issuer = item === "issuer" ? "" : world.authorization.issuer;
-  const login = { server: "notes", url: new URL(world.tool.url), profile: "test", tenant: "" };
+  const login = { server: "notes", url: new URL(world.tool.url), owner: "", profile: "test", tenant: "" };
   await writeFile(join(directory, `${storageIdOf(vaultKeyOf(login, issuer, item))}.token`), "no longer what it was");
   return { ...world, directory, vault };
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -43,7 +43,7 @@ function fill(folder: string, freePages = 0): () => void {
 }
 
 test.skipIf(disk === undefined)(
-  "a disk that fills up while the token is refreshed does not lose the sign-in",
+  "[TS-D-STORE-10] a disk that fills up while the token is refreshed does not lose the sign-in",
   async () => {
     const world = await createOAuthWorld();
     const directory = join(disk ?? "", "filled-during-refresh");
@@ -71,7 +71,7 @@ test.skipIf(disk === undefined)(
 );
 
 test.skipIf(disk === undefined)(
-  "nothing is sent if the disk has no space for the new token, and the old one stays valid",
+  "[TS-D-STORE-10] nothing is sent if the disk has no space for the new token, and the old one stays valid",
   async () => {
     const world = await createOAuthWorld();
     const directory = join(disk ?? "", "filled-before");
@@ -86,6 +86,7 @@ test.skipIf(disk === undefined)(
       message: expect.stringContaining("the disk is full"),
     });
     expect(world.authorization.count("/token", "refresh_token")).toBe(0);
+    expect(readdirSync(directory).filter((name) => name.endsWith(".renewal"))).toEqual([]);
     free();
     expect(await replaceToken(session, first)).toBeDefined();
     await session.close();

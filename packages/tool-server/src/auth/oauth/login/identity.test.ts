@@ -7,7 +7,7 @@ import { createFakeClock, type FakeClock } from "../../../fake-clock.test.helper
 import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { waiting } from "../../../waiting.test.helper.js";
 import { createMemoryVault } from "../../vault/memory-vault.js";
-import type { VaultKey } from "../../vault/vault.js";
+import { type VaultKey, writeEntry } from "../../vault/vault.js";
 import { createPerson, createTestHttpClient } from "../oauth-world.test.helper.js";
 import { createIdentityLogin, type IdentityLogin, type IdentityLoginOptions } from "./identity.js";
 
@@ -208,24 +208,28 @@ test("a sign-in of another user and a sign-out delete the access tokens of the u
   onTestFinished(() => vault.dispose());
   const session = provider.session({ vault });
   const tokens = { accessToken: "a-token", tokenType: "Bearer", obtainedAt: 0, clientId: "us", resource: "https://t" };
-  const shared = { resource: "https://t", issuer: "https://as", tenant: "", item: "tokens" };
+  const shared = { owner: "", resource: "https://t", issuer: "https://as", tenant: "", item: "tokens" };
   const keyOf = (server: string, profile = "default"): VaultKey => ({ ...shared, profile, server });
   const grant = `enterprise ${provider.issuer}`;
   const storedServers = async (): Promise<string[]> =>
     (await vault.list()).keys
       .flatMap(({ item, server }) => (item === "tokens" && server !== provider.issuer ? [server] : []))
       .sort();
-  await vault.put(keyOf("notes"), { ...tokens, grant, subject: "ada" });
-  await vault.put(keyOf("of another provider"), { ...tokens, grant: "enterprise https://other", subject: "ada" });
-  await vault.put(keyOf("of another profile", "work"), { ...tokens, grant, subject: "ada" });
-  await vault.put(keyOf("of a user"), tokens);
+  await writeEntry(vault, keyOf("notes"), { ...tokens, grant, subject: "ada" });
+  await writeEntry(vault, keyOf("of another provider"), {
+    ...tokens,
+    grant: "enterprise https://other",
+    subject: "ada",
+  });
+  await writeEntry(vault, keyOf("of another profile", "work"), { ...tokens, grant, subject: "ada" });
+  await writeEntry(vault, keyOf("of a user"), tokens);
   const others = ["of a user", "of another profile", "of another provider"];
   await session.signIn(createPerson().person, never);
   expect(await storedServers()).toEqual(["notes", ...others]);
   provider.user = "eve";
   await session.signIn(createPerson().person, never);
   expect(await storedServers()).toEqual(others);
-  await vault.put(keyOf("notes"), { ...tokens, grant, subject: "eve" });
+  await writeEntry(vault, keyOf("notes"), { ...tokens, grant, subject: "eve" });
   await session.signOut();
   expect(await storedServers()).toEqual(others);
 });

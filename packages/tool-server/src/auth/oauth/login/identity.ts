@@ -109,7 +109,7 @@ export function createIdentityLogin(options: IdentityLoginOptions): IdentityLogi
       }
       const { record } = await found.signIn(ask, {}, signal);
       // Servers must not act for the user who was signed in before.
-      await removeTokensOf(vault, profile, grant, record.subject);
+      await removeTokensOf(context, grant, record.subject);
       return statusOf(record);
     },
     async identity() {
@@ -135,7 +135,7 @@ export function createIdentityLogin(options: IdentityLoginOptions): IdentityLogi
     },
     async signOut() {
       const report = await (await loginOf())?.signOut();
-      await removeTokensOf(vault, profile, grant);
+      await removeTokensOf(context, grant);
       return report !== undefined && report.wiped.length > 0;
     },
   };

@@ -15,6 +15,8 @@ export interface OAuthLoginOptions extends LoginSettings {
   readonly server: string;
   /** Its url, with its variables substituted. */
   readonly url: string;
+  /** The person to whom the sign-in belongs. Default: the one who runs the process. */
+  readonly owner?: string | undefined;
   /** The user's profile: profiles share no tokens. */
   readonly profile: string;
   /** The tenant. Default: none. */
@@ -41,7 +43,18 @@ export interface OAuthLoginOptions extends LoginSettings {
 
 /** The context of the OAuth steps. Throws a TypeError if the url is invalid. */
 export function contextOf(options: OAuthLoginOptions): OAuthContext {
-  const { server, profile, tenant = "", vault, http, secrets, clock = systemClock, limits, grant } = options;
+  const {
+    server,
+    owner = "",
+    profile,
+    tenant = "",
+    vault,
+    http,
+    secrets,
+    clock = systemClock,
+    limits,
+    grant,
+  } = options;
   const {
     allowInsecureLoopback = false,
     isIdentityProvider = false,
@@ -55,6 +68,7 @@ export function contextOf(options: OAuthLoginOptions): OAuthContext {
   return {
     server,
     url,
+    owner,
     profile,
     tenant,
     settings: options,

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createFakeClock } from "../../../fake-clock.test.helper.js";
 import { startHostileServer } from "../../../http/hostile-http-server.test.helper.js";
 import { describeCredentialContract } from "../../credentials/credential-contract.test.helper.js";
-import type { Vault } from "../../vault/vault.js";
+import { interceptWrites } from "../../vault/vault-contract.test.helper.js";
 import { callTool, createOAuthWorld, currentToken } from "../oauth-world.test.helper.js";
 import { createOAuthCredential } from "./oauth-credential.js";
 
@@ -365,18 +365,15 @@ test("[TS-SEC-5] no secret is in an error, an event or a description, even if th
 test("tokens and client secrets are registered as secrets before they are stored", async () => {
   const world = await createOAuthWorld(["registration-secret"]);
   const kept: string[] = [];
-  const vault: Vault = {
-    ...world.vault,
-    put(key, value) {
-      for (const name of ["accessToken", "refreshToken", "clientSecret"]) {
-        const secret = value[name];
-        if (typeof secret !== "string") continue;
-        kept.push(name);
-        expect(world.secrets.redact(`<${secret}>`)).not.toContain(secret);
-      }
-      return world.vault.put(key, value);
-    },
-  };
+  const vault = interceptWrites(world.vault, (_, value, write) => {
+    for (const name of ["accessToken", "refreshToken", "clientSecret"]) {
+      const secret = value[name];
+      if (typeof secret !== "string") continue;
+      kept.push(name);
+      expect(world.secrets.redact(`<${secret}>`)).not.toContain(secret);
+    }
+    return write(value);
+  });
   await world.session({ vault }).signIn(world.person);
   expect(kept).toEqual(["clientSecret", "accessToken", "refreshToken"]);
 });

@@ -15,7 +15,7 @@ import { createSignInRun } from "../sign-in/sign-in-run.js";
 import { grantName } from "../tokens/machine-grant.js";
 import { createTokenRenewer } from "../tokens/renewal.js";
 import { createTokenManager, type TokenManager } from "../tokens/token-manager.js";
-import { createTokenStore, type HeldToken, scopesOf, type TokenRecord } from "../tokens/token-store.js";
+import { type HeldToken, heldTokenOf, scopesOf, type TokenRecord } from "../tokens/token-store.js";
 import { adoptSignIn } from "./adopt-sign-in.js";
 import { contextOf, type OAuthLoginOptions } from "./login-options.js";
 import { createAcquirer } from "./machine-login.js";
@@ -276,7 +276,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
       if (found === undefined) return describe();
       // A caller that learns here that another process has signed in can use the server at once.
       notify(await adoptStored());
-      const held = await createTokenStore(context, vault, vaultKeyOf(context, active?.issuer ?? "", "tokens")).read();
+      const held = heldTokenOf(context, await vault.get(vaultKeyOf(context, active?.issuer ?? "", "tokens")));
       return descriptionOf(held && accepts(held.record) ? held : undefined, found.state.pausedUntil);
     },
     describe,

@@ -1,10 +1,10 @@
-import type { VaultKey } from "../../vault/vault.js";
+import type { LockedEntry, VaultKey } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
 import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
 import type { AuthorizationServer } from "../discovery/metadata.js";
 import { type OAuthContext, vaultKeyOf } from "../oauth-context.js";
 import { formRequest, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";
-import { createTokenStore, type TokenRecord, tokenLockWaitMs } from "../tokens/token-store.js";
+import { type TokenRecord, tokenLockWaitMs, tokenRecordOf } from "../tokens/token-store.js";
 
 export interface SignOutParts {
   readonly context: OAuthContext;
@@ -30,25 +30,25 @@ export async function signOut(
   { isEverywhere = false }: SignOutOptions = {},
 ): Promise<SignOutReport> {
   const { context } = parts;
-  const { profile, server, vault } = context;
-  const { keys, unreadable } = await vault.list();
+  const { owner, profile, server, vault } = context;
+  const { keys, unreadable } = await vault.list({ owner, profile, server });
   const problems = [...unreadable];
-  const ofServer = keys.filter((key) => key.profile === profile && key.server === server);
-  const all = ofServer.filter(({ item }) => item === "tokens");
+  const all = keys.filter(({ item }) => item === "tokens");
   const isOwn = (key: VaultKey): boolean =>
     isSame(key, { ...vaultKeyOf(context, key.issuer, "tokens"), item: key.item });
   const wiped: WipedTokens[] = [];
   for (const key of isEverywhere ? all : all.filter(isOwn)) {
-    const store = createTokenStore(context, vault, key);
-    const wipe = async (): Promise<void> => {
-      if (await store.removeUnknown()) {
+    const wipe = async (entry: LockedEntry): Promise<void> => {
+      const stored = await entry.read();
+      if (stored === undefined) return;
+      const record = tokenRecordOf(context, stored.value);
+      if (record === undefined) {
         const accessToken = { kind: "failed", reason: "The tokens have an unknown format." } as const;
         wiped.push({ issuer: key.issuer, refreshToken: undefined, accessToken });
+      } else {
+        wiped.push(await revokeAll(parts, key, record, signal));
       }
-      for (let held = await store.read(); held !== undefined; held = await store.read()) {
-        wiped.push(await revokeAll(parts, key, held.record, signal));
-        await store.remove(held);
-      }
+      await entry.remove();
     };
     try {
       await vault.withLock(key, wipe, { signal, waitMs: tokenLockWaitMs });
@@ -56,11 +56,10 @@ export async function signOut(
       problems.push(error instanceof Error ? error.message : "unknown");
     }
   }
-  for (const key of ofServer.filter(({ item }) => item === "client")) {
+  for (const key of keys.filter(({ item }) => item === "client")) {
     if (!isEverywhere && !isOwn(key)) continue;
     try {
-      const entry = await vault.get(key);
-      if (entry !== undefined) await vault.deleteIf(key, entry.revision);
+      await vault.withLock(key, (entry) => entry.remove());
     } catch (error) {
       problems.push(error instanceof Error ? error.message : "unknown");
     }

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openFileVault } from "../../vault/file-vault.js";
 import { keyFromVariable } from "../../vault/key-source.js";
 import { temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
-import type { Vault } from "../../vault/vault.js";
+import { type Vault, writeEntry } from "../../vault/vault.js";
 import { createOAuthWorld, currentToken, replaceToken } from "../oauth-world.test.helper.js";
 
 const pollOptions = { timeout: 60_000, interval: 20 };
@@ -104,7 +104,11 @@ test("a write of another process during a sign-in does not restore the previous 
   await session.signIn({
     async show(request, signal) {
       const before = reads;
-      await there.put({ profile: "x", server: "x", resource: "x", issuer: "x", tenant: "x", item: "x" }, {});
+      await writeEntry(
+        there,
+        { owner: "", profile: "x", server: "x", resource: "x", issuer: "x", tenant: "x", item: "x" },
+        {},
+      );
       // The session has noticed it when it has read its issuer again.
       await expect.poll(() => reads, pollOptions).toBeGreaterThan(before);
       await new Promise((resolve) => setImmediate(resolve));

@@ -6,7 +6,7 @@ import { createHttpClient } from "../../../http/create-http-client.js";
 import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { openFileVault } from "../../vault/file-vault.js";
 import { keyFromVariable } from "../../vault/key-source.js";
-import type { Vault } from "../../vault/vault.js";
+import type { LockedEntry, Vault } from "../../vault/vault.js";
 import { createOAuthCredential } from "../login/oauth-credential.js";
 import { createOAuthLogin } from "../login/oauth-login.js";
 
@@ -18,15 +18,15 @@ export interface WorkerTask {
   readonly aheadMs: number;
   /** How many calls to make at once, on the start signal. Default: one, at once. */
   readonly calls?: number;
-  /** The step at which it hangs, to be killed. */
+  /** The step at which it waits for a line, unless it is killed. */
   readonly stopAt?: RefreshStep | undefined;
 }
 
 /**
- * The steps of a refresh: the token endpoint has responded; the new tokens are in a file next to the old one; that file replaced the old
- * one; it is durable.
+ * The steps of a refresh: half of the mark is written; the mark is complete; the token endpoint has responded; half of the new tokens are in
+ * the file of the mark; all are; that file replaced the old one; it is durable.
  */
-export type RefreshStep = "responded" | "written" | "renamed" | "durable";
+export type RefreshStep = "marking" | "marked" | "responded" | "writing" | "written" | "renamed" | "durable";
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 say("ready");
@@ -36,16 +36,29 @@ const { url, directory, aheadMs, calls, stopAt } = task;
 async function step(name: RefreshStep): Promise<void> {
   if (name !== stopAt) return;
   say(name);
-  await new Promise(() => {});
+  await lines.next();
 }
 
-let isRefreshing = false;
+/** What is being written for the refresh. */
+let phase: "marking" | "writing" | undefined;
 const { rename } = promises;
 promises.rename = async (from, to) => {
-  const isToken = isRefreshing && String(to).endsWith(".token");
-  if (isToken) await step("written");
+  if (phase === "writing") await step("written");
   await rename(from, to);
-  if (isToken) await step("renamed");
+  if (phase === "writing") await step("renamed");
+};
+const handle = await promises.open(process.execPath);
+const files: typeof handle = Object.getPrototypeOf(handle);
+await handle.close();
+const { writeFile } = files;
+files.writeFile = async function (this: typeof handle, content) {
+  if (phase !== undefined && phase === stopAt && Buffer.isBuffer(content)) {
+    const half = content.length >> 1;
+    await this.write(content, 0, half);
+    await step(phase);
+    return writeFile.call(this, content.subarray(half));
+  }
+  return writeFile.call(this, content);
 };
 syncBuiltinESMExports();
 
@@ -68,15 +81,31 @@ const http = createHttpClient({
 const plain = await openFileVault({ directory, key: keyFromVariable("WORKER_KEY") });
 const vault: Vault = {
   ...plain,
-  reserve: (key, task) =>
-    plain.reserve(key, (put) =>
-      task(async (value) => {
-        isRefreshing = key.item === "tokens";
-        if (isRefreshing) await step("responded");
-        const entry = await put(value);
-        if (isRefreshing) await step("durable");
-        return entry;
-      }),
+  withLock: (key, task, options) =>
+    plain.withLock(
+      key,
+      (entry, signal) => {
+        const stepping: LockedEntry = {
+          ...entry,
+          async startRenewal(revision) {
+            phase = "marking";
+            const wasInterrupted = await entry.startRenewal(revision);
+            phase = undefined;
+            await step("marked");
+            return wasInterrupted;
+          },
+          async write(value) {
+            await step("responded");
+            phase = "writing";
+            const written = await entry.write(value);
+            phase = undefined;
+            await step("durable");
+            return written;
+          },
+        };
+        return task(key.item === "tokens" ? stepping : entry, signal);
+      },
+      options,
     ),
 };
 const session = createOAuthLogin({
@@ -107,7 +136,13 @@ async function call(): Promise<number> {
   }
 }
 
-if (calls === undefined) say(`status ${await call()}`);
+if (calls === undefined)
+  say(
+    await call().then(
+      (status) => `status ${status}`,
+      ({ code }) => String(code),
+    ),
+  );
 else {
   await (await session.tokens())?.current().catch(() => undefined);
   say("holding");

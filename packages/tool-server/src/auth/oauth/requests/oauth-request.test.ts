@@ -55,6 +55,7 @@ function contextOf(serverUrl: string, trusted: readonly string[] = []): OAuthCon
     clock: systemClock,
     limits: defaultOAuthLimits,
     allowInsecureLoopback: true,
+    owner: "",
     profile: "test",
     tenant: "",
     settings: {},

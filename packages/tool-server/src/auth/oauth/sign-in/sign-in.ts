@@ -77,7 +77,8 @@ export async function signIn(
   const isProbed = options.challenge === undefined && !isIdentityProvider;
   const probed = isProbed ? await probeChallenge(context, signal) : undefined;
   const challenge = probed ?? options.challenge ?? parseResourceChallenge(undefined);
-  const setAside = (item: LoginItem, issuer = ""): Promise<void> => vault.setAside(vaultKeyOf(context, issuer, item));
+  const setAside = (item: LoginItem, issuer = ""): Promise<void> =>
+    vault.withLock(vaultKeyOf(context, issuer, item), (entry) => entry.quarantine());
   // A sign-in replaces damaged entries; otherwise it would always fail.
   const pin = await readable(
     () => issuers.read(),

@@ -38,12 +38,13 @@ async function startRenewal(more: Partial<TokenManagerOptions> = {}) {
   const renew = createTokenRenewer(context, clients, async () => legacyAuthorizationServer(url));
   const manager = createTokenManager({ ...context, vault, key, renew, ...more });
   const startedAt = clock.now();
-  const ended = manager.replace(await manager.save(record)).then(
+  const saved = await manager.save(record);
+  const ended = manager.replace(saved).then(
     (token) => ({ token: token?.record.accessToken, afterMs: clock.now() - startedAt }),
     ({ code }) => ({ code, afterMs: clock.now() - startedAt }),
   );
   const arrived = (count: number) => expect.poll(() => requests.length, waiting).toBe(count);
-  return { requests, clock, ended, arrived, events: world.events };
+  return { requests, clock, ended, arrived, events: world.events, manager, saved };
 }
 
 const tokens = JSON.stringify({ access_token: "access-2", token_type: "Bearer" });
@@ -84,3 +85,26 @@ test("ends a request for tokens without a user before others stop waiting for th
   clock.advance(50_000);
   expect(await ended).toEqual({ code: "SERVER_UNREACHABLE", afterMs: 50_000 });
 });
+
+test.each([
+  ["invalid_grant", undefined],
+  ["temporarily_odd", "access-1"],
+])(
+  "[TS-D-STORE-10] tries once after a renewal that got no response, and says that it may have used the refresh token if that is refused with %s",
+  async (error, kept) => {
+    const { requests, clock, ended, arrived, manager, saved } = await startRenewal();
+    await arrived(1);
+    clock.advance(30_000);
+    expect(await ended).toMatchObject({ code: "SERVER_UNREACHABLE" });
+    clock.advance(60_000);
+    const again = manager.replace(saved);
+    await arrived(2);
+    requests[1]?.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error }));
+    expect(await again).toBeUndefined();
+    expect(requests).toHaveLength(2);
+    expect(manager.state.refusal?.message).toMatch(
+      /An interrupted renewal may have used the refresh token\. Sign in again/,
+    );
+    expect(manager.state.held?.record.accessToken).toBe(kept);
+  },
+);

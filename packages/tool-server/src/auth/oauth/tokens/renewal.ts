@@ -18,10 +18,13 @@ export type Renewal =
   /** It was refused, for a reason that may be temporary or not. */
   | { readonly kind: "refused"; readonly failure: ToolServerError };
 
-/** Renews tokens with their refresh token. Rejects for transient reasons, and with the reason of the signal. */
-export type Renew = (record: TokenRecord, signal: AbortSignal) => Promise<Renewal>;
+/**
+ * Renews tokens with their refresh token. `beforeRequest` is called before each request that may use up the refresh token. Rejects for
+ * transient reasons, with the reason of the signal, and as `beforeRequest` does.
+ */
+export type Renew = (record: TokenRecord, beforeRequest: () => Promise<void>, signal: AbortSignal) => Promise<Renewal>;
 
-export interface RenewalOptions extends Pick<OAuthContext, "clock" | "log"> {
+export interface RenewalOptions extends Pick<OAuthContext, "server" | "secrets" | "clock" | "log"> {
   readonly renew: Renew;
 }
 
@@ -51,26 +54,32 @@ export async function withRenewalLimit<T>(
 
 /**
  * Renews tokens, and retries a few times after a transient failure or a refusal without a clear reason, as long as there is time for
- * another attempt. Rejects with the last failure if it is transient.
+ * another attempt. Rejects with the last failure if it is transient. `startRenewal` is called before each request, and resolves with whether an
+ * earlier renewal was interrupted: its request may have used up the refresh token, so a refusal is final.
  */
 export async function renewWithRetries(
   options: RenewalOptions,
   record: TokenRecord,
+  startRenewal: () => Promise<boolean>,
   signal: AbortSignal,
 ): Promise<Renewal> {
   const { clock, log, renew } = options;
   const startedAt = clock.now();
+  let wasInterrupted = false;
+  const beforeRequest = async (): Promise<void> => {
+    wasInterrupted = await startRenewal();
+  };
   for (let attempt = 1; ; attempt += 1) {
     let failure: ToolServerError;
     const pauseMs = backOffMs(attempt, firstPauseMs, maxPauseMs);
     const isLast = (): boolean => attempt === maxAttempts || clock.now() - startedAt + pauseMs > lastStartMs;
     try {
-      const renewal = await renew(record, signal);
+      const renewal = await renew(record, beforeRequest, signal);
       if (renewal.kind === "tokens") return renewal;
-      failure = renewal.failure;
-      if (renewal.kind === "dead" || isLast()) {
+      failure = wasInterrupted ? afterInterruption(options, renewal.failure) : renewal.failure;
+      if (renewal.kind === "dead" || wasInterrupted || isLast()) {
         log.note("tokens-dropped", `Cannot renew the token: ${failure.message}`, "warning");
-        return renewal;
+        return { kind: renewal.kind, failure };
       }
     } catch (error) {
       if (!isTransientFailure(error)) throw error;
@@ -82,13 +91,19 @@ export async function renewWithRetries(
   }
 }
 
+function afterInterruption(context: Pick<OAuthContext, "server" | "secrets">, cause: ToolServerError): ToolServerError {
+  const { code, problem, advice, details } = cause;
+  const parts = { problem: `${problem} An interrupted renewal may have used the refresh token.`, advice };
+  return oauthFailure(context, code, parts, { cause, details });
+}
+
 /** Renews the tokens of an issuer with their refresh token, only at the endpoint of this issuer. */
 export function createTokenRenewer(
   context: OAuthContext,
   clients: ClientStore,
   serverOf: () => Promise<AuthorizationServer>,
 ): Renew {
-  return async (record, signal) => {
+  return async (record, beforeRequest, signal) => {
     const server = await untilAborted(serverOf(), signal);
     const client = await clients.byId(server, record.clientId);
     if (record.refreshToken === undefined || (client === undefined && record.clientId !== "")) {
@@ -100,7 +115,7 @@ export function createTokenRenewer(
     const form = { grant_type: "refresh_token", refresh_token: record.refreshToken, ...resourceField(resource) };
     const { idToken, subject, clientId } = record;
     const identity = idToken === undefined ? undefined : { clientId, subject };
-    const outcome = await requestTokens(context, { server, client, form, key, identity, signal });
+    const outcome = await requestTokens(context, { server, client, form, key, identity, beforeRequest, signal });
     if (outcome.kind === "tokens") {
       const { tokens } = outcome;
       return {

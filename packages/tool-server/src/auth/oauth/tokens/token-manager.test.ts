@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { createFakeClock } from "../../../fake-clock.test.helper.js";
 import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { createMemoryVault } from "../../vault/memory-vault.js";
-import type { Vault, VaultKey } from "../../vault/vault.js";
+import { type Vault, type VaultKey, writeEntry } from "../../vault/vault.js";
+import { interceptWrites } from "../../vault/vault-contract.test.helper.js";
 import { defaultOAuthLimits } from "../oauth-context.js";
 import { createOAuthLog } from "../oauth-log.js";
 import { createTokenManager, type TokenManager } from "./token-manager.js";
@@ -22,6 +23,7 @@ const record: TokenRecord = {
   proofKey: undefined,
 };
 const key: VaultKey = {
+  owner: "",
   profile: "test",
   server: "notes",
   resource: "https://h/mcp",
@@ -43,21 +45,17 @@ interface SlowVault {
 /** A token manager on a memory vault whose reads and writes can be delayed. */
 async function createSlowVault(): Promise<SlowVault> {
   const memory = createMemoryVault();
-  await memory.put(key, tokenRecordToJson(record));
+  await writeEntry(memory, key, tokenRecordToJson(record));
   const vault: Vault = {
-    ...memory,
+    ...interceptWrites(memory, async (_, value, write) => {
+      await self.beforeWrite?.();
+      return write(value);
+    }),
     async get(wanted) {
       const found = await memory.get(wanted);
       await self.delayRead?.();
       return found;
     },
-    reserve: (wanted, task) =>
-      memory.reserve(wanted, (put) =>
-        task(async (value) => {
-          await self.beforeWrite?.();
-          return put(value);
-        }),
-      ),
   };
   const manager = createTokenManager({
     server: "notes",
@@ -67,7 +65,8 @@ async function createSlowVault(): Promise<SlowVault> {
     log: createOAuthLog({ secrets: createSecretRegistry(), clock: createFakeClock() }),
     vault,
     key,
-    async renew(old) {
+    async renew(old, beforeRequest) {
+      await beforeRequest();
       self.renewals += 1;
       return { kind: "tokens", record: { ...old, accessToken: `access-${self.renewals + 1}` } };
     },

@@ -2,19 +2,19 @@ import { backOffMs } from "../../../back-off.js";
 import { untilAborted } from "../../../clock.js";
 import { describeReason, ToolServerError } from "../../../errors.js";
 import { createSingleFlight } from "../../../single-flight.js";
-import type { Vault, VaultKey } from "../../vault/vault.js";
+import type { LockedEntry, Vault, VaultEntry, VaultKey } from "../../vault/vault.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { isTransientFailure, oauthFailure } from "../oauth-errors.js";
 import type { SetEnding } from "../oauth-log.js";
 import { type Renew, renewWithRetries, withRenewalLimit } from "./renewal.js";
 import {
-  createTokenStore,
   type HeldToken,
+  heldTokenOf,
   isDue,
   isExpired,
   type TokenRecord,
-  type TokenStore,
   tokenLockWaitMs,
+  writeTokens,
 } from "./token-store.js";
 
 /** The tokens of one server, issuer and tenant: read from the vault, and renewed when needed. An `OAuthLogin` owns it. */
@@ -71,9 +71,8 @@ const maxTokenPauseMs = 300_000;
  */
 export function createTokenManager(options: TokenManagerOptions): TokenManager {
   const { vault, key, clock, acquire, accepts = () => true, log } = options;
-  const store = createTokenStore(options, vault, key);
-  const read = async (): Promise<HeldToken | undefined> => {
-    const found = await store.read();
+  const acceptedIn = (entry: VaultEntry | undefined): HeldToken | undefined => {
+    const found = heldTokenOf(options, entry);
     return found !== undefined && accepts(found.record) ? found : undefined;
   };
   let held: HeldToken | undefined;
@@ -96,7 +95,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
   /** Reads the vault, and uses the result unless a newer token was adopted meanwhile. */
   const refreshFromVault = async (): Promise<void> => {
     const before = adopted;
-    const found = await read();
+    const found = acceptedIn(await vault.get(key));
     if (adopted !== before) return;
     // The failures of the old tokens say nothing about new ones.
     if (found?.revision !== held?.revision) failure = undefined;
@@ -110,13 +109,9 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     paused = { revision, count, until: clock.now() + backOffMs(count, firstTokenPauseMs, maxTokenPauseMs) };
   };
 
-  const write = async (
-    record: TokenRecord,
-    replaces: string | undefined,
-    put: TokenStore["write"] = store.write,
-  ): Promise<HeldToken> => {
+  const write = async (entry: LockedEntry, record: TokenRecord, replaces: string | undefined): Promise<HeldToken> => {
     unsaved = { record, replaces };
-    const saved = await put(record);
+    const saved = await writeTokens(entry, record);
     unsaved = undefined;
     failure = undefined;
     adopt(saved);
@@ -124,10 +119,14 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
   };
 
   /** Under the lock: the token that the vault has by now, or a renewed one. */
-  const renewLocked = async (stale: string | undefined, setEnding: SetEnding): Promise<HeldToken | undefined> => {
-    const found = await read();
+  const renewLocked = async (
+    entry: LockedEntry,
+    stale: string | undefined,
+    setEnding: SetEnding,
+  ): Promise<HeldToken | undefined> => {
+    const found = acceptedIn(await entry.read());
     if (unsaved !== undefined) {
-      if (found?.revision === unsaved.replaces) return write(unsaved.record, unsaved.replaces);
+      if (found?.revision === unsaved.replaces) return write(entry, unsaved.record, unsaved.replaces);
       unsaved = undefined;
     }
     if (found !== undefined && found.revision !== stale && !isDue(found.record, clock.now())) {
@@ -140,33 +139,28 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     if (acquire !== undefined) {
       const record = await withRenewalLimit(options, (signal) => untilAborted(acquire(), signal));
       setEnding({ outcome: "done", text: "Obtained a new token." });
-      return write(record, found?.revision);
+      return write(entry, record, found?.revision);
     }
     if (found?.record.refreshToken === undefined) {
       const isOther = found !== undefined && found.revision !== stale;
       setEnding(isOther ? { outcome: "adopted" } : { outcome: "failed", code: "SIGN_IN_NEEDED" });
       return isOther ? found : undefined;
     }
-    // The old refresh token may be invalid once the new one was issued, so make sure first that there is space for it.
-    const renewal = await store.reserve(async (put) => {
-      const renewed = await withRenewalLimit(options, (signal) => renewWithRetries(options, found.record, signal));
-      return renewed.kind === "tokens" ? write(renewed.record, found.revision, put) : renewed;
-    });
-    if (!("kind" in renewal)) {
+    const startRenewal = (): Promise<boolean> => entry.startRenewal(found.revision);
+    const renewal = await withRenewalLimit(options, (signal) =>
+      renewWithRetries(options, found.record, startRenewal, signal),
+    );
+    if (renewal.kind === "tokens") {
       const { expiresAt } = renewal.record;
       const until = expiresAt === undefined ? "" : ` It expires at ${new Date(expiresAt).toISOString()}.`;
       setEnding({ outcome: "done", text: `Renewed the token.${until}` });
-      return renewal;
+      return write(entry, renewal.record, found.revision);
     }
     setEnding({ outcome: "failed", code: renewal.failure.code });
     refusal = { revision: found.revision, error: renewal.failure };
-    if (renewal.kind === "dead" && (await store.remove(found))) return adopt(undefined);
     if (renewal.kind === "dead") {
-      // Newer tokens were written in the meantime, for example by a sign-in.
-      const newer = adopt(await read());
-      if (newer === undefined || newer.revision === found.revision) return undefined;
-      setEnding({ outcome: "adopted" });
-      return newer;
+      await entry.remove();
+      return adopt(undefined);
     }
     pauseToken(found);
     return undefined;
@@ -177,7 +171,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     const cause = held === undefined ? "first" : isDue(held.record, clock.now()) ? "renewal" : "refusal";
     try {
       return await log.run("refresh", cause, (setEnding) =>
-        vault.withLock(key, () => renewLocked(stale, setEnding), { signal, waitMs: tokenLockWaitMs }),
+        vault.withLock(key, (entry) => renewLocked(entry, stale, setEnding), { signal, waitMs: tokenLockWaitMs }),
       );
     } catch (error) {
       if (isTransient(error)) {
@@ -237,9 +231,9 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
       if (held?.revision === refused.revision && !isPaused(held)) pauseToken(held);
     },
     save(record) {
-      const task = async (): Promise<HeldToken> => {
+      const task = async (entry: LockedEntry): Promise<HeldToken> => {
         unsaved = undefined;
-        const saved = await store.write(record);
+        const saved = await writeTokens(entry, record);
         failure = undefined;
         paused = undefined;
         adopt(saved);

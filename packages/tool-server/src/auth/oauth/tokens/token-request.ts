@@ -28,6 +28,8 @@ interface TokenRequest {
   readonly key?: ProofKey | undefined;
   /** What the identity token must say. Default: none is needed. */
   readonly identity?: ExpectedIdentity | undefined;
+  /** Called right before each request; if it rejects, nothing is sent. */
+  readonly beforeRequest?: (() => Promise<void>) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -122,7 +124,7 @@ export function tokensOf(outcome: TokenOutcome): TokenSet {
 
 async function sendTokenRequest(
   context: OAuthContext,
-  { server, client, form, key, signal }: TokenRequest,
+  { server, client, form, key, beforeRequest, signal }: TokenRequest,
   nonce?: string,
 ): Promise<OAuthResponse> {
   const body = new URLSearchParams(form);
@@ -130,6 +132,7 @@ async function sendTokenRequest(
   if (key !== undefined) {
     headers.dpop = await createProof(context, key, { method: "POST", url: server.tokenEndpoint, nonce });
   }
+  await beforeRequest?.();
   const tokenRequest = formRequest(server.tokenEndpoint, body, "a token", headers);
   return sendOAuthRequest(context, { ...tokenRequest, limitMs: context.limits.tokenMs }, signal);
 }

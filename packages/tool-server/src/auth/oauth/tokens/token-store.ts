@@ -1,6 +1,5 @@
-import { ToolServerError } from "../../../errors.js";
 import { isJsonObject, type JsonObject, stringList, stringOf } from "../../../json-object.js";
-import type { Vault, VaultEntry, VaultKey } from "../../vault/vault.js";
+import type { LockedEntry, VaultEntry } from "../../vault/vault.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
 import type { TokenSet } from "./token-request.js";
@@ -11,64 +10,27 @@ export interface HeldToken {
   readonly revision: string;
 }
 
-/** The tokens of one server, issuer and tenant in a vault. */
-export interface TokenStore {
-  read(): Promise<HeldToken | undefined>;
-  /** Resolves once they are durable. */
-  write(record: TokenRecord): Promise<HeldToken>;
-  /**
-   * Makes sure that there is space for new tokens, then runs `task` with a function that writes them. Rejects before the task if there
-   * is no space.
-   */
-  reserve<T>(task: (write: (record: TokenRecord) => Promise<HeldToken>) => Promise<T>): Promise<T>;
-  /** Deletes these tokens, unless they were replaced. */
-  remove(held: HeldToken): Promise<boolean>;
-  /** Deletes tokens of an unknown format, which `read` rejects. Resolves with whether there were any. */
-  removeUnknown(): Promise<boolean>;
-}
-
 /** How long to wait for the lock of tokens: longer than a renewal with all its attempts, so that a caller that waits finds the result. */
 export const tokenLockWaitMs = 60_000;
-const writeTries = 3;
 
-export function createTokenStore(
+/** The tokens of a vault entry; undefined without one. Throws VAULT_UNREADABLE if their format is unknown. */
+export function heldTokenOf(
   context: Pick<OAuthContext, "server" | "secrets">,
-  vault: Vault,
-  key: VaultKey,
-): TokenStore {
-  const heldOf = ({ value, revision }: VaultEntry): HeldToken => {
-    const record = tokenRecordOf(context, value);
-    if (record !== undefined) return { record, revision };
-    throw oauthFailure(context, "VAULT_UNREADABLE", {
-      problem: "the tokens in the vault have an unknown format.",
-      advice: "Sign in again, or use the version of Wirescope that wrote them.",
-    });
-  };
-  const write = async (record: TokenRecord, put: (json: JsonObject) => Promise<VaultEntry>): Promise<HeldToken> => {
-    const json = tokenRecordToJson(record);
-    for (let tries = 1; ; tries += 1) {
-      try {
-        const { revision } = await put(json);
-        return { record, revision };
-      } catch (error) {
-        if (tries === writeTries || !ToolServerError.is(error, "VAULT_UNREADABLE")) throw error;
-      }
-    }
-  };
-  return {
-    async read() {
-      const entry = await vault.get(key);
-      return entry === undefined ? undefined : heldOf(entry);
-    },
-    write: (record) => write(record, (json) => vault.put(key, json)),
-    reserve: (task) => vault.reserve(key, (put) => task((record) => write(record, put))),
-    remove: ({ revision }) => vault.deleteIf(key, revision),
-    async removeUnknown() {
-      const entry = await vault.get(key);
-      const isUnknown = entry !== undefined && tokenRecordOf(context, entry.value) === undefined;
-      return isUnknown && vault.deleteIf(key, entry.revision);
-    },
-  };
+  entry: VaultEntry | undefined,
+): HeldToken | undefined {
+  if (entry === undefined) return undefined;
+  const record = tokenRecordOf(context, entry.value);
+  if (record !== undefined) return { record, revision: entry.revision };
+  throw oauthFailure(context, "VAULT_UNREADABLE", {
+    problem: "the tokens in the vault have an unknown format.",
+    advice: "Sign in again, or use the version of Wirescope that wrote them.",
+  });
+}
+
+/** Resolves once the tokens are durable. */
+export async function writeTokens(entry: LockedEntry, record: TokenRecord): Promise<HeldToken> {
+  const { revision } = await entry.write(tokenRecordToJson(record));
+  return { record, revision };
 }
 
 /** Tokens as stored, with what is needed to renew them. */
@@ -98,7 +60,7 @@ export function tokenRecordToJson(record: TokenRecord): JsonObject {
 }
 
 /** Parses stored tokens, and adds them to the secrets; undefined if the format is unknown. */
-function tokenRecordOf({ secrets }: Pick<OAuthContext, "secrets">, json: JsonObject): TokenRecord | undefined {
+export function tokenRecordOf({ secrets }: Pick<OAuthContext, "secrets">, json: JsonObject): TokenRecord | undefined {
   const accessToken = stringOf(json.accessToken);
   const refreshToken = stringOf(json.refreshToken);
   const idToken = stringOf(json.idToken);
@@ -129,17 +91,16 @@ function tokenRecordOf({ secrets }: Pick<OAuthContext, "secrets">, json: JsonObj
 
 /** Deletes the tokens of all servers that were obtained with a grant, except those of the user with this subject. */
 export async function removeTokensOf(
-  vault: Vault,
-  profile: string,
+  { vault, owner, profile }: Pick<OAuthContext, "vault" | "owner" | "profile">,
   grant: string,
   keptSubject?: string,
 ): Promise<void> {
-  const { keys } = await vault.list();
-  for (const key of keys.filter((each) => each.profile === profile && each.item === "tokens")) {
-    const remove = async (): Promise<void> => {
-      const entry = await vault.get(key);
-      if (entry?.value.grant !== grant || (keptSubject !== undefined && entry.value.subject === keptSubject)) return;
-      await vault.deleteIf(key, entry.revision);
+  const { keys } = await vault.list({ owner, profile, item: "tokens" });
+  for (const key of keys) {
+    const remove = async (entry: LockedEntry): Promise<void> => {
+      const stored = await entry.read();
+      if (stored?.value.grant !== grant || (keptSubject !== undefined && stored.value.subject === keptSubject)) return;
+      await entry.remove();
     };
     // A request that runs stores its tokens first.
     await vault.withLock(key, remove, { waitMs: tokenLockWaitMs });

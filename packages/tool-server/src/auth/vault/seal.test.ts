@@ -1,7 +1,7 @@
 import { createSecretKey, randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { openSealedText, sealText } from "./entry-folder.js";
+import { openSealedText, sealText } from "./seal.js";
 
 const key = createSecretKey(randomBytes(32));
 

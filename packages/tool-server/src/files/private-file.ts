@@ -21,13 +21,13 @@ export function temporaryNameOf(path: string): string {
 
 /**
  * Replaces a file atomically, readable by its owner only. Resolves when the file survives a power failure; rejects with an
- * UndurableChangeError if it was replaced, but may not. If the signal aborts before the new file replaces the old one, the old one stays.
+ * UndurableChangeError if it was replaced, but may not. If `beforeReplace` rejects, the old file stays.
  */
-export async function writeDurably(path: string, text: string, signal?: AbortSignal): Promise<void> {
+export async function writePrivateFile(path: string, text: string, beforeReplace?: () => Promise<void>): Promise<void> {
   const temporary = temporaryNameOf(path);
   try {
-    await writeAndSync(await open(temporary, "wx", 0o600), text);
-    signal?.throwIfAborted();
+    await fillFile(await open(temporary, "wx", 0o600), text);
+    await beforeReplace?.();
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
@@ -36,48 +36,21 @@ export async function writeDurably(path: string, text: string, signal?: AbortSig
   await syncNameOf(path);
 }
 
-/** Disk space for a file that is written later. */
-export interface ReservedFile {
-  /** Replaces the file as `writeDurably` does, within the reserved space. */
-  write(text: string): Promise<void>;
-  /** Frees the space, unless it was used. */
-  release(): Promise<void>;
+/** Replaces a file with another one, as `writePrivateFile` does; first writes `text` into that one, in the space that it has, if it is given. */
+export async function publishPrivateFile(from: string, path: string, text?: string): Promise<void> {
+  await fillFile(await open(from, "r+"), text);
+  await rename(from, path);
+  await syncNameOf(path);
 }
 
-/**
- * Reserves the space for a new version of a file, by writing that many bytes. Rejects, without a change, if the disk has no
- * space. A file system that never overwrites in place, such as Btrfs, may still run out of space.
- */
-export async function reserveFile(path: string, bytes: number): Promise<ReservedFile> {
-  const temporary = temporaryNameOf(path);
-  const remove = (): Promise<void> => rm(temporary, { force: true });
+async function fillFile(file: FileHandle, text: string | undefined): Promise<void> {
   try {
-    await writeAndSync(await open(temporary, "wx", 0o600), Buffer.alloc(bytes, "."));
-  } catch (error) {
-    await remove();
-    throw error;
-  }
-  return {
-    async write(text) {
-      const file = await open(temporary, "r+");
-      try {
-        const content = Buffer.from(text);
-        await file.write(content, 0, content.length, 0);
-        await file.truncate(content.length);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(temporary, path);
-      await syncNameOf(path);
-    },
-    release: remove,
-  };
-}
-
-async function writeAndSync(file: FileHandle, content: string | Buffer): Promise<void> {
-  try {
-    await file.writeFile(content);
+    if (text !== undefined) {
+      const content = Buffer.from(text);
+      // Writes all of it, unlike `write`.
+      await file.writeFile(content);
+      await file.truncate(content.length);
+    }
     await file.sync();
   } finally {
     await file.close();
@@ -85,7 +58,7 @@ async function writeAndSync(file: FileHandle, content: string | Buffer): Promise
 }
 
 /** Deletes a file durably: it does not come back after a power failure. */
-export async function removeDurably(path: string): Promise<void> {
+export async function removePrivateFile(path: string): Promise<void> {
   await rm(path);
   await syncNameOf(path);
 }
@@ -108,7 +81,7 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /** Keeps the file at `path` under another, unused name, and returns that name. */
-export async function keepAside(path: string, now: Date = new Date()): Promise<string> {
+export async function quarantine(path: string, now: Date = new Date()): Promise<string> {
   const stem = `${path}.corrupt-${now.toISOString().replaceAll(/[:.]/g, "-")}`;
   for (let count = 1; ; count += 1) {
     const aside = count === 1 ? stem : `${stem}-${count}`;

@@ -13,7 +13,7 @@ import {
   heartbeatTimeoutMs,
   type LockOwner,
   livenessOf,
-} from "./lock-file.js";
+} from "./file-lock.js";
 
 const pollOptions = { interval: 1, timeout: 60_000 };
 const never = new AbortController().signal;
@@ -47,11 +47,9 @@ async function ownerAt(path: string): Promise<LockOwner> {
   return JSON.parse(await readFile(path, "utf8"));
 }
 
-const lost = (): Error => new Error("The lock was lost.");
-
 test("a free lock is taken, names its owner, and leaves no file when it is released", async () => {
   const path = await newLock();
-  const held = await acquireLockFile(path, { lost, signal: never, clock: steadyClock });
+  const held = await acquireLockFile(path, { signal: never, clock: steadyClock });
   expect(await ownerAt(path)).toMatchObject({ pid: process.pid });
   expect(await readdir(join(path, ".."))).toEqual(["x.lock"]);
   await held.release();
@@ -62,7 +60,7 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
   test("the lock of a dead owner is taken over at once, and its file is removed", async () => {
     const path = await newLock(deadOwner());
     const clock = createFakeClock();
-    const held = await acquireLockFile(path, { lost, signal: never, clock });
+    const held = await acquireLockFile(path, { signal: never, clock });
     expect(await readdir(join(path, ".."))).toEqual(["x.lock"]);
     await held.release();
   });
@@ -73,7 +71,7 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
     const path = await newLock(owner);
     await writeFile(`${path}.after-${owner.token}`, JSON.stringify(heir));
     await writeFile(`${path}.after-${heir.token}`, JSON.stringify(heirOfHeir));
-    const held = await acquireLockFile(path, { lost, signal: never, clock: createFakeClock() });
+    const held = await acquireLockFile(path, { signal: never, clock: createFakeClock() });
     expect(await readdir(join(path, ".."))).toEqual(["x.lock"]);
     await held.release();
   });
@@ -84,7 +82,7 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
     await writeFile(`${path}.after-${owner.token}`, JSON.stringify(distantOwner()));
     const clock = createFakeClock();
     const controller = new AbortController();
-    const taking = acquireLockFile(path, { lost, signal: controller.signal, clock }).catch((error: unknown) => error);
+    const taking = acquireLockFile(path, { signal: controller.signal, clock }).catch((error: unknown) => error);
     await vi.waitFor(() => expect(clock.waiting).toBe(1), pollOptions);
     await advanceInSteps(clock, 3_000);
     expect(await ownerAt(path)).toEqual(owner);
@@ -98,7 +96,7 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
     let most = 0;
     const contend = async (turns: number): Promise<void> => {
       for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
-      const held = await acquireLockFile(path, { lost, signal: never, clock: steadyClock });
+      const held = await acquireLockFile(path, { signal: never, clock: steadyClock });
       holders += 1;
       most = Math.max(most, holders);
       await new Promise((resolve) => setTimeout(resolve, 1));
@@ -123,7 +121,7 @@ describe("an owner that cannot be looked up", () => {
     const path = await newLock(owner());
     const clock = createFakeClock();
     let held: HeldLock | undefined;
-    const taking = acquireLockFile(path, { lost, signal: never, clock }).then((lock) => {
+    const taking = acquireLockFile(path, { signal: never, clock }).then((lock) => {
       held = lock;
     });
     await vi.waitFor(() => expect(clock.waiting).toBe(1), pollOptions);
@@ -139,7 +137,7 @@ describe("an owner that cannot be looked up", () => {
     const clock = createFakeClock();
     const controller = new AbortController();
     const reason = new Error("enough");
-    const taking = acquireLockFile(path, { lost, signal: controller.signal, clock }).catch((error: unknown) => error);
+    const taking = acquireLockFile(path, { signal: controller.signal, clock }).catch((error: unknown) => error);
     await vi.waitFor(() => expect(clock.waiting).toBe(1), pollOptions);
     for (let beat = 1; beat <= 8; beat += 1) {
       await utimes(path, beat, beat);
@@ -155,7 +153,7 @@ describe("a holder", () => {
   test("the holder of a lock updates its heartbeat", async () => {
     const path = await newLock();
     const clock = createFakeClock();
-    const held = await acquireLockFile(path, { lost, signal: never, clock });
+    const held = await acquireLockFile(path, { signal: never, clock });
     await utimes(path, 1, 1);
     clock.advance(heartbeatMs);
     await vi.waitFor(async () => expect((await stat(path)).mtimeMs).toBeGreaterThan(1000), pollOptions);
@@ -166,12 +164,17 @@ describe("a holder", () => {
   test("the holder of a lock is notified when others take it, and does not remove it", async () => {
     const path = await newLock();
     const clock = createFakeClock();
-    const held = await acquireLockFile(path, { lost, signal: never, clock });
+    let isLost = false;
+    const onLost = (): void => {
+      isLost = true;
+    };
+    const held = await acquireLockFile(path, { signal: never, clock, onLost });
+    expect(await held.isHeld()).toBe(true);
     const other = createLockOwner();
     await writeFile(path, JSON.stringify(other));
+    expect(await held.isHeld()).toBe(false);
     clock.advance(heartbeatMs);
-    await vi.waitFor(() => expect(held.lost.aborted).toBe(true), pollOptions);
-    expect(held.lost.reason).toMatchObject({ message: "The lock was lost." });
+    await vi.waitFor(() => expect(isLost).toBe(true), pollOptions);
     await held.release();
     expect(await ownerAt(path)).toEqual(other);
   });
