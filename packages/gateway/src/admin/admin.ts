@@ -127,9 +127,8 @@ export function createAdmin(options: AdminOptions): Admin {
     const server = isDisabled ? undefined : servers.find(name);
     if (configured === undefined)
       throw new ConnectError(`Server ${JSON.stringify(name)} was just removed. Try again.`, Code.Aborted);
-    const { failure, state } = server?.status() ?? {};
-    const signInFailure = state === "READY" ? undefined : server?.login()?.signInFailure;
-    const explainOptions = { server: name, configured, secrets, info, failure, signInFailure };
+    const { failure } = server?.status() ?? {};
+    const explainOptions = { server: name, configured, secrets, info, failure };
     const steps = diagnoses.follow(name, (onStep) => explainGatewayServer({ ...explainOptions, onStep }), signal);
     const respond = (event: ExplainResponse["event"]): ExplainResponse =>
       redactMessage(create(ExplainResponseSchema, { event }), redact);

@@ -19,8 +19,6 @@ export interface GatewayExplainOptions {
   readonly info: Implementation;
   /** The last failure that the gateway saw. */
   readonly failure: ServerFailure | undefined;
-  /** Why the last sign-in failed. */
-  readonly signInFailure: ToolServerError | undefined;
   readonly onStep: (step: Step) => void;
 }
 
@@ -43,7 +41,7 @@ export function explainGatewayServer(options: GatewayExplainOptions): Promise<Ex
     setVariable: configured.setVariable ?? ((name) => `Set ${name} in the environment of the gateway, and restart it.`),
     allowInsecureLoopback: oauth?.allowInsecureLoopback,
     onStep: options.onStep,
-    lastFailure: options.signInFailure ?? options.failure?.error,
+    lastFailure: options.failure?.error,
     evaluateTrust: (entry) => configured.trust?.evaluate(entry) ?? evaluateByAssertion(configured, entry),
     oauth: oauth && {
       profile: oauth.profile,

@@ -1,6 +1,6 @@
 import type { PublishedServer } from "../auth/oauth/discovery/metadata.js";
 import { isTransientCode } from "../auth/oauth/oauth-errors.js";
-import type { OAuthEvent } from "../auth/oauth/oauth-log.js";
+import type { OAuthEvent, OAuthOperation } from "../auth/oauth/oauth-log.js";
 import type { FixTarget } from "../causes/fixes.js";
 import type { RefusalEvidence, ResponseEvidence } from "../causes/refusal-evidence.js";
 import type { Entry, TenantVariable } from "../config/entry.js";
@@ -163,6 +163,8 @@ export interface OAuthEvidence {
   readonly vaultFailure?: FailureEvidence | undefined;
   /** What was stored before the walk; undefined if it could not be read. */
   readonly before?: OAuthDescription | undefined;
+  /** The last failure that was stored before the walk. */
+  readonly lastFailure?: StoredFailure | undefined;
   /** What OAuth did during the walk, and earlier if the caller knows it. */
   readonly events: readonly OAuthEvent[];
   /** The resource metadata of the tool server; undefined if it was not requested. */
@@ -170,6 +172,12 @@ export interface OAuthEvidence {
   /** Undefined if none was looked for. */
   readonly authorization?: AuthorizationServerEvidence | undefined;
   readonly client?: ClientEvidence | undefined;
+}
+
+/** A failure of an earlier sign-in, renewal or request for more scopes. */
+export interface StoredFailure extends FailureEvidence {
+  readonly operation: OAuthOperation;
+  readonly ageMs: number;
 }
 
 /** A server supports OAuth, but the entry contains a token. */

@@ -9,7 +9,7 @@ import { configurationCauses, helperCauses } from "./rank/configuration-causes.j
 import { networkCauses } from "./rank/network-causes.js";
 import { refusalCausesOfWalk } from "./rank/refusal-causes.js";
 import { responseCauses } from "./rank/response-causes.js";
-import { signInCauses, signInFailureCauses } from "./rank/sign-in-causes.js";
+import { signInCauses, signInFailureCauses, storedFailureCauses } from "./rank/sign-in-causes.js";
 import { requirementsOf } from "./requirements.js";
 import { describeOmitted, stepsOf } from "./steps.js";
 import { walkServer } from "./walk/walk-server.js";
@@ -81,6 +81,9 @@ function notesOf(seen: WalkEvidence): Note[] {
             fix: { advice: "Fix the definitions in the server." },
           },
         ];
+  // Whatever works here, a call may need more.
+  const { lastFailure } = seen.oauth ?? {};
+  if (lastFailure?.operation === "step-up") notes.push(...storedFailureCauses(seen, lastFailure));
   if (offer === undefined) return notes;
   const { issuer, headers, evidence } = offer;
   const problem = `The server supports OAuth with ${issuer}. Prefer it to a token in ${headers.join(" and ")}: OAuth tokens expire, are renewed automatically and are stored encrypted.`;

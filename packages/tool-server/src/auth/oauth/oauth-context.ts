@@ -89,7 +89,7 @@ export const defaultOAuthLimits: OAuthLimits = {
 };
 
 /** The items of a login in the vault. The last is only the name of a lock. */
-export type LoginItem = "issuer" | "client" | "tokens" | "sign-in";
+export type LoginItem = "issuer" | "client" | "tokens" | "failure" | "sign-in";
 
 /** The vault key for an item of an issuer; the issuer is empty for items that exist before it is known. */
 export function vaultKeyOf(

@@ -12,6 +12,7 @@ import {
   isFailedRenewal,
   isRenewal,
   type OAuthEvidence,
+  type StoredFailure,
   type WalkEvidence,
 } from "../evidence.js";
 import { refusalOf, supportsOAuth } from "./refusal-causes.js";
@@ -149,13 +150,33 @@ const failureCodes: Partial<Record<ToolServerErrorCode, CauseCode>> = {
  * or one of a grant without a user.
  */
 export function signInFailureCauses(seen: WalkEvidence): Cause[] {
-  const { earlier, attempt } = seen;
+  const { earlier, attempt, oauth } = seen;
   return [
+    ...storedFailureCauses(seen, oauth?.lastFailure),
     ...failureCauses(seen, earlier, "The last sign-in failed with this error."),
     ...(attempt?.credential === "oauth"
       ? failureCauses(seen, attempt.failure, "The token request failed with this error.", adviceWithoutUser(seen))
       : []),
   ];
+}
+
+const storedCodes: Partial<Record<StoredFailure["operation"], CauseCode>> = {
+  "sign-in": "sign-in-failed",
+  refresh: "refresh-failing",
+  "step-up": "scope-missing",
+};
+const storedNames: Partial<Record<StoredFailure["operation"], string>> = {
+  "sign-in": "The last sign-in",
+  refresh: "The last renewal of the token",
+  "step-up": "The last request for more scopes",
+};
+
+/** What an earlier sign-in, renewal or request for more scopes says: the walk repeats none of them. */
+export function storedFailureCauses(seen: WalkEvidence, failure: StoredFailure | undefined): Cause[] {
+  if (failure === undefined) return [];
+  const { operation, ageMs, advice } = failure;
+  const when = `${storedNames[operation]} failed with this error, ${roundedDuration(ageMs)} ago.`;
+  return failureCauses(seen, failure, when, advice ? { advice } : undefined, storedCodes[operation]);
 }
 
 /** What to do about a failure of a grant without a user, for whom a sign-in would be no help; undefined if there is none. */
@@ -170,8 +191,9 @@ function failureCauses(
   failure: FailureEvidence | undefined,
   when: string,
   fix?: Fix | undefined,
+  otherwise?: CauseCode | undefined,
 ): Cause[] {
-  const code = failure === undefined ? undefined : failureCodes[failure.code];
+  const code = failure === undefined ? undefined : (failureCodes[failure.code] ?? otherwise);
   if (failure === undefined || code === undefined) return [];
   const { message, said = "", issuer } = failure;
   const base = { weight: 0.95, problem: message, evidence: [when] };

@@ -132,6 +132,7 @@ async function openSignIn(
     const session = createOAuthLogin(sessionOptions);
     session.context.log.subscribe((event) => events.push(event));
     const before = await session.status();
+    const last = await session.lastFailure.read();
     const { summary, warning } = vault.describe();
     return {
       session,
@@ -139,6 +140,11 @@ async function openSignIn(
       evidence: {
         vault: { summary: redact(summary), warning: warning === undefined ? undefined : redact(warning) },
         before,
+        lastFailure: last && {
+          ...failureEvidence(last.error, redact),
+          operation: last.operation,
+          ageMs: clock.now() - last.at,
+        },
         events,
       },
       async close() {

@@ -8,6 +8,7 @@ import type { AuthorizationServer } from "../discovery/metadata.js";
 import { parseResourceChallenge, type ResourceChallenge } from "../discovery/resource-challenge.js";
 import { maxScopes, unionOf } from "../discovery/scopes.js";
 import { createIssuerStore } from "../issuer-store.js";
+import { createFailureStore, type FailureStore } from "../last-failure.js";
 import { type OAuthContext, vaultKeyOf } from "../oauth-context.js";
 import type { Ask } from "../sign-in/ask.js";
 import { type SignInOptions, signIn } from "../sign-in/sign-in.js";
@@ -31,8 +32,8 @@ export interface OAuthLogin {
   readonly isMachine: boolean;
   /** Whether a user is being asked to sign in now. */
   readonly isSigningIn: boolean;
-  /** Why the last sign-in of this session failed; undefined if it succeeded. */
-  readonly signInFailure: ToolServerError | undefined;
+  /** The last failed sign-in, renewal or request for more scopes, of any process; undefined once one has succeeded. */
+  readonly lastFailure: FailureStore;
   /** The metadata of an authorization server; from memory if it was read a short time ago. */
   authorizationServer(issuer: string): Promise<AuthorizationServer>;
   /**
@@ -103,6 +104,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
       metadataUrl: options.clientMetadataUrl,
     });
   const clients = clientsOf(vaultKeyOf(context, "", "client"));
+  const lastFailure = createFailureStore(context);
   const issuers = createIssuerStore(context, vault, vaultKeyOf(context, "", "issuer"));
   const acquirer = grant === undefined ? undefined : createAcquirer(context, options, clients, grant);
 
@@ -139,6 +141,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
       vault,
       key: vaultKeyOf(context, issuer, "tokens"),
       renew: createTokenRenewer(context, clients, () => serverOf(issuer)),
+      lastFailure,
       accepts,
       acquire: acquirer === undefined ? undefined : async () => acquirer.acquire(await serverOf(issuer)),
     });
@@ -163,7 +166,6 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
     return tokensOf(issuer);
   };
 
-  let signInFailure: ToolServerError | undefined;
   let pendingScopes: readonly string[] = [];
 
   const descriptionOf = (held: HeldToken | undefined, pausedUntil: number | undefined): OAuthDescription => ({
@@ -208,9 +210,9 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
       try {
         const task = (): Promise<HeldToken> => signIn(parts, ask, signInOptions, signal, setEnding);
         const held = await withClaim(context, signInOptions, task, signal);
-        signInFailure = undefined;
         // Including scopes that were not granted: the call that needs them reports that, and no later sign-in requests them again.
         pendingScopes = [];
+        await lastFailure.clear();
         notify("signed-in");
         return held;
       } catch (error) {
@@ -219,7 +221,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
           active = undefined;
           isPinRead = false;
         }
-        if (ToolServerError.is(error) && !signal.aborted) signInFailure = error;
+        if (!signal.aborted && !signInOptions.isDryRun) await lastFailure.keep("sign-in", error);
         throw error;
       }
     }),
@@ -231,9 +233,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
     get isSigningIn() {
       return run.isRunning;
     },
-    get signInFailure() {
-      return signInFailure;
-    },
+    lastFailure,
     authorizationServer: serverOf,
     tokens,
     cachedToken() {

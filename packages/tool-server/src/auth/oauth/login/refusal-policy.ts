@@ -4,7 +4,7 @@ import { describeReason, ToolServerError } from "../../../errors.js";
 import { giveUp, type RefusalDecision, statusText } from "../../credentials/credential.js";
 import type { ResourceChallenge } from "../discovery/resource-challenge.js";
 import { maxScopes, scopesBeyond, unionOf } from "../discovery/scopes.js";
-import { peerText } from "../oauth-errors.js";
+import { oauthFailure, peerText } from "../oauth-errors.js";
 import type { Ask, SignInReason } from "../sign-in/ask.js";
 import type { TokenManager } from "../tokens/token-manager.js";
 import { type HeldToken, scopesOf } from "../tokens/token-store.js";
@@ -71,11 +71,11 @@ export function createRefusalPolicy(
       const key = `If it needs an API key, ${named === "" ? "configure a header for it" : `check the value of ${named}`}.`;
       const problem = `${statusText(status)}: the server does not say how to sign in.`;
       const code = status === 403 ? "FORBIDDEN" : "UNAUTHORIZED";
-      const failed = session.signInFailure;
+      const failed = await session.lastFailure.read();
       const next = login === false ? `If it supports OAuth, ${howToSignIn}.` : `If it supports OAuth: ${login}`;
-      if (failed === undefined) return giveUp(problem, `${key} ${next}`, code);
+      if (failed?.operation !== "sign-in") return giveUp(problem, `${key} ${next}`, code);
       // The same sign-in would fail again.
-      return giveUp(`${problem} The last sign-in failed: ${describeReason(failed)}`, key, code);
+      return giveUp(`${problem} The last sign-in failed: ${describeReason(failed.error)}`, key, code);
     }
     if (ask === undefined) return giveUp(why, advice, "SIGN_IN_NEEDED", { scopes });
     if (pause !== undefined && clock.now() < pause.until) {
@@ -122,7 +122,11 @@ export function createRefusalPolicy(
     if (challenge.error === "insufficient_scope" && token !== undefined) {
       return log.run("step-up", "refusal", async (setEnding) => {
         const decision = await stepUp(refused, token, signal);
-        if (decision.action === "give-up") setEnding({ outcome: "failed", code: decision.code ?? "FORBIDDEN" });
+        if (decision.action === "give-up") {
+          const { code = "FORBIDDEN", reason: problem, advice = "" } = decision;
+          setEnding({ outcome: "failed", code });
+          await session.lastFailure.keep("step-up", oauthFailure(context, code, { problem, advice }));
+        }
         return decision;
       });
     }

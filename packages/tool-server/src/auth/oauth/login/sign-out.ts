@@ -56,7 +56,7 @@ export async function signOut(
       problems.push(error instanceof Error ? error.message : "unknown");
     }
   }
-  for (const key of keys.filter(({ item }) => item === "client")) {
+  for (const key of keys.filter(({ item }) => item === "client" || item === "failure")) {
     if (!isEverywhere && !isOwn(key)) continue;
     try {
       await vault.withLock(key, (entry) => entry.remove());

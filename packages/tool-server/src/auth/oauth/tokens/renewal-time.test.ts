@@ -5,6 +5,7 @@ import { startHostileServer } from "../../../http/hostile-http-server.test.helpe
 import { waiting } from "../../../waiting.test.helper.js";
 import { createClientStore } from "../clients/client-store.js";
 import { legacyAuthorizationServer } from "../discovery/metadata.js";
+import { createFailureStore } from "../last-failure.js";
 import { vaultKeyOf } from "../oauth-context.js";
 import { createOAuthWorld } from "../oauth-world.test.helper.js";
 import { createTokenRenewer } from "./renewal.js";
@@ -36,7 +37,14 @@ async function startRenewal(more: Partial<TokenManagerOptions> = {}) {
   const key = vaultKeyOf(context, url.origin, "tokens");
   const clients = createClientStore(context, { vault, keyOf: (issuer) => ({ ...key, issuer, item: "client" }) });
   const renew = createTokenRenewer(context, clients, async () => legacyAuthorizationServer(url));
-  const manager = createTokenManager({ ...context, vault, key, renew, ...more });
+  const manager = createTokenManager({
+    lastFailure: createFailureStore(context),
+    ...context,
+    vault,
+    key,
+    renew,
+    ...more,
+  });
   const startedAt = clock.now();
   const saved = await manager.save(record);
   const ended = manager.replace(saved).then(

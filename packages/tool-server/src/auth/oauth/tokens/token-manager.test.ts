@@ -63,6 +63,7 @@ async function createSlowVault(): Promise<SlowVault> {
     clock: createFakeClock(),
     limits: defaultOAuthLimits,
     log: createOAuthLog({ secrets: createSecretRegistry(), clock: createFakeClock() }),
+    lastFailure: { keep: async () => {}, clear: async () => {} },
     vault,
     key,
     async renew(old, beforeRequest) {

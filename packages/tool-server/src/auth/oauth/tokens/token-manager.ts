@@ -3,6 +3,7 @@ import { untilAborted } from "../../../clock.js";
 import { describeReason, ToolServerError } from "../../../errors.js";
 import { createSingleFlight } from "../../../single-flight.js";
 import type { LockedEntry, Vault, VaultEntry, VaultKey } from "../../vault/vault.js";
+import type { FailureStore } from "../last-failure.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { isTransientFailure, oauthFailure } from "../oauth-errors.js";
 import type { SetEnding } from "../oauth-log.js";
@@ -53,6 +54,8 @@ export interface TokenManagerOptions extends Pick<OAuthContext, "server" | "secr
   /** The entry of the tokens in the vault. */
   readonly key: VaultKey;
   readonly renew: Renew;
+  /** Where the last failure of a renewal is kept. */
+  readonly lastFailure: Pick<FailureStore, "keep" | "clear">;
   /** Obtains tokens without a user, if the grant allows it. Default: a user has to sign in. */
   readonly acquire?: (() => Promise<TokenRecord>) | undefined;
   /** Whether these tokens may be used: other settings may have obtained them. Default: all. */
@@ -154,9 +157,12 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
       const { expiresAt } = renewal.record;
       const until = expiresAt === undefined ? "" : ` It expires at ${new Date(expiresAt).toISOString()}.`;
       setEnding({ outcome: "done", text: `Renewed the token.${until}` });
-      return write(entry, renewal.record, found.revision);
+      const renewed = await write(entry, renewal.record, found.revision);
+      await options.lastFailure.clear();
+      return renewed;
     }
     setEnding({ outcome: "failed", code: renewal.failure.code });
+    await options.lastFailure.keep("refresh", renewal.failure);
     refusal = { revision: found.revision, error: renewal.failure };
     if (renewal.kind === "dead") {
       await entry.remove();
@@ -175,6 +181,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
       );
     } catch (error) {
       if (isTransient(error)) {
+        await options.lastFailure.keep("refresh", error);
         const count = (failure?.count ?? 0) + 1;
         failure = { error, count, until: clock.now() + backOffMs(count, firstPauseMs, maxPauseMs) };
       }
