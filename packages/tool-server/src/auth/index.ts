@@ -50,6 +50,7 @@ export type {
   SignOutReport,
   WipedTokens,
 } from "./oauth/login/sign-out.js";
+export type { HeldToken } from "./oauth/login-store.js";
 export type { LoginSettings, OAuthContext, OAuthLimits, RedirectOptions } from "./oauth/oauth-context.js";
 export type { OAuthEnding, OAuthEvent, OAuthLog, OAuthNote, OAuthOperation, SetEnding } from "./oauth/oauth-log.js";
 export type { OAuthStep, OAuthStepFields } from "./oauth/oauth-step.js";
@@ -69,7 +70,6 @@ export type { SignInOptions } from "./oauth/sign-in/sign-in.js";
 export { createTerminalSignIn, type TerminalSignInOptions } from "./oauth/sign-in/terminal-sign-in.js";
 export type { Identity, IdentityProvider, MachineGrant } from "./oauth/tokens/machine-grant.js";
 export type { TokenManager } from "./oauth/tokens/token-manager.js";
-export type { HeldToken } from "./oauth/tokens/token-store.js";
 export {
   type ChooseVaultOptions,
   chooseVault,

@@ -1,7 +1,7 @@
 import type { Quirk } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createOAuthCredential } from "../auth/oauth/login/oauth-credential.js";
-import { vaultKeyOf } from "../auth/oauth/oauth-context.js";
+import { vaultKeyOf } from "../auth/oauth/login-store.js";
 import { callTool, createOAuthWorld, type OAuthWorld } from "../auth/oauth/oauth-world.test.helper.js";
 import { writeEntry } from "../auth/vault/vault.js";
 import { respondJson } from "../connection/transports/streamable-http.test.helper.js";

@@ -91,13 +91,13 @@ describe("[TS-D-WHY-11] the last failure of a sign-in", () => {
     const login = world.session(ofEntry);
     await expect(login.signIn(world.person)).rejects.toThrow("access_denied");
     world.authorization.quirks.delete("redirect-denied");
-    expect((await login.lastFailure.read())?.operation).toBe("sign-in");
+    expect((await login.store.readFailure())?.operation).toBe("sign-in");
     await login.signIn(world.person);
-    expect(await login.lastFailure.read()).toBeUndefined();
+    expect(await login.store.readFailure()).toBeUndefined();
     world.authorization.quirks.add("redirect-denied");
     await expect(login.signIn(world.person)).rejects.toThrow("access_denied");
     await login.signOut();
-    expect(await login.lastFailure.read()).toBeUndefined();
+    expect(await login.store.readFailure()).toBeUndefined();
   });
 
   test("does not keep that of a sign-in that was abandoned", async () => {
@@ -106,7 +106,7 @@ describe("[TS-D-WHY-11] the last failure of a sign-in", () => {
     const leaving = new AbortController();
     const left = login.signIn({ show: async () => void leaving.abort(new Error("gone")) }, {}, leaving.signal);
     await expect(left).rejects.toThrow("gone");
-    expect(await login.lastFailure.read()).toBeUndefined();
+    expect(await login.store.readFailure()).toBeUndefined();
   });
 });
 
@@ -117,7 +117,7 @@ test("[TS-D-WHY-11] a renewal that fails is named by another process until one s
   world.authorization.quirks.add("refresh-dead-unclear");
   world.authorization.endAllAccess();
   expect(await (await login.tokens())?.replace(first)).toBeUndefined();
-  const last = await login.lastFailure.read();
+  const last = await login.store.readFailure();
   expect(last).toMatchObject({ operation: "refresh", error: { code: "TOKEN_REFUSED" } });
   await login.close();
   const { causes } = await explain(world);

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
-import type { Vault, VaultKey } from "../vault/vault.js";
+import type { Vault } from "../vault/vault.js";
 import type { OAuthLog } from "./oauth-log.js";
 import type { AddressGuard } from "./requests/address-guard.js";
 
@@ -87,15 +87,3 @@ export const defaultOAuthLimits: OAuthLimits = {
   responseBytes: 256 * 1024,
   signInMs: 300_000,
 };
-
-/** The items of a login in the vault. The last is only the name of a lock. */
-export type LoginItem = "issuer" | "client" | "tokens" | "failure" | "sign-in";
-
-/** The vault key for an item of an issuer; the issuer is empty for items that exist before it is known. */
-export function vaultKeyOf(
-  { owner, profile, server, url, tenant }: Pick<OAuthContext, "owner" | "profile" | "server" | "url" | "tenant">,
-  issuer: string,
-  item: LoginItem,
-): VaultKey {
-  return { owner, profile, server, resource: url.href, issuer, tenant, item };
-}

@@ -16,9 +16,9 @@ import type { Vault } from "../vault/vault.js";
 import type { OAuthLoginOptions } from "./login/login-options.js";
 import { createOAuthCredential } from "./login/oauth-credential.js";
 import { createOAuthLogin, type OAuthLogin } from "./login/oauth-login.js";
+import type { HeldToken } from "./login-store.js";
 import type { OAuthEvent } from "./oauth-log.js";
 import type { Ask, SignInPrompt } from "./sign-in/ask.js";
-import type { HeldToken } from "./tokens/token-store.js";
 
 /** A tool server, its authorization server, and a user of both. All ends with the test. */
 export interface OAuthWorld {

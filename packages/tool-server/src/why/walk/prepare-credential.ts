@@ -132,7 +132,7 @@ async function openSignIn(
     const session = createOAuthLogin(sessionOptions);
     session.context.log.subscribe((event) => events.push(event));
     const before = await session.status();
-    const last = await session.lastFailure.read();
+    const last = await session.store.readFailure();
     const { summary, warning } = vault.describe();
     return {
       session,

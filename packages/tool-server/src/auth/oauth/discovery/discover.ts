@@ -281,3 +281,17 @@ function metadataGone(context: OAuthContext, issuer: string): ToolServerError {
     advice: "Try again later. If it stays so, ask its operator.",
   });
 }
+
+/**
+ * The error for a tool server that names another authorization server than before. Only metadata was requested from the new one. Without
+ * a user (`isMachine`), nobody can confirm the change, so the settings have to name the new one.
+ */
+export function issuerChanged(context: OAuthContext, from: string, to: string, isMachine = false): ToolServerError {
+  const change = `its authorization server changed from ${peerText(context, from)} to ${peerText(context, to)}`;
+  context.log.note("issuer-changed", `The server reports that ${change}.`, "warning");
+  const problem = `${change}. This may be an attempt to steal your ${isMachine ? "credentials" : "sign-in"}.`;
+  const advice = isMachine
+    ? `Ask its operator; if the change is intended, set issuer to ${JSON.stringify(peerText(context, to))} in the settings of this server in oauth.json.`
+    : "Ask its operator; if the change is intended, sign in again and confirm it.";
+  return oauthFailure(context, "ISSUER_CHANGED", { problem, advice }, { details: { issuerChange: { from, to } } });
+}

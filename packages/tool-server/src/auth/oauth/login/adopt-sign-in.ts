@@ -1,8 +1,15 @@
 import type { LockedEntry } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
-import { createIssuerStore } from "../issuer-store.js";
-import { type OAuthContext, vaultKeyOf } from "../oauth-context.js";
-import { type HeldToken, heldTokenOf, isExpired, tokenLockWaitMs, writeTokens } from "../tokens/token-store.js";
+import {
+  createLoginStore,
+  type HeldToken,
+  heldTokenOf,
+  isExpired,
+  tokenLockWaitMs,
+  vaultKeyOf,
+  writeTokens,
+} from "../login-store.js";
+import type { OAuthContext } from "../oauth-context.js";
 import type { OAuthLoginOptions } from "./login-options.js";
 
 export interface AdoptParts {
@@ -24,11 +31,11 @@ export async function adoptSignIn(
 ): Promise<HeldToken | undefined> {
   const { vault } = context;
   const other = { ...context, server: from };
-  const ownIssuer = createIssuerStore(context, vault, vaultKeyOf(context, "", "issuer"));
-  const pin = await createIssuerStore(context, vault, vaultKeyOf(other, "", "issuer")).read();
+  const ownStore = createLoginStore(context);
+  const pin = await createLoginStore(other).readPin();
   if (pin === undefined || options.grant !== undefined || from === options.server) return undefined;
   const { issuer } = pin;
-  if (issuer !== (options.issuer ?? (await ownIssuer.read())?.issuer ?? issuer)) return undefined;
+  if (issuer !== (options.issuer ?? (await ownStore.readPin())?.issuer ?? issuer)) return undefined;
   const move = async (source: LockedEntry, target: LockedEntry): Promise<HeldToken | undefined> => {
     const held = heldTokenOf(context, await source.read());
     if (held === undefined || (await target.read()) !== undefined) return undefined;
@@ -36,7 +43,7 @@ export async function adoptSignIn(
     if (record.refreshToken === undefined && isExpired(record, context.clock.now())) return undefined;
     if (options.scopes !== undefined && !isSameSet(options.scopes, record.requestedScopes)) return undefined;
     if (!(await clients.adopt(issuer, record.clientId, vaultKeyOf(other, issuer, "client")))) return undefined;
-    await ownIssuer.write(pin);
+    await ownStore.writePin(pin);
     const moved = await writeTokens(target, record);
     await source.remove();
     return moved;

@@ -7,7 +7,7 @@ import { keyFromVariable } from "../../vault/key-source.js";
 import { temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
 import { storageIdOf } from "../../vault/vault-entry.js";
-import { type LoginItem, vaultKeyOf } from "../oauth-context.js";
+import { type LoginItem, vaultKeyOf } from "../login-store.js";
 import { createOAuthWorld, currentToken, type OAuthWorld, replaceToken } from "../oauth-world.test.helper.js";
 
 interface DamagedWorld extends OAuthWorld {

@@ -1,12 +1,11 @@
 import { commandLine } from "../../../command-line.js";
 import type { ToolServerError } from "../../../errors.js";
 import { stringOf } from "../../../json-object.js";
-import { vaultKeyOf } from "../oauth-context.js";
+import { isExpired, removeTokensOf, type TokenRecord, vaultKeyOf } from "../login-store.js";
 import { oauthFailure } from "../oauth-errors.js";
 import { parseEndpoint } from "../requests/endpoint-rules.js";
 import type { Ask } from "../sign-in/ask.js";
 import { grantName, type Identity } from "../tokens/machine-grant.js";
-import { isExpired, removeTokensOf, type TokenRecord } from "../tokens/token-store.js";
 import { contextOf, type OAuthLoginOptions } from "./login-options.js";
 import { createOAuthLogin, type OAuthLogin } from "./oauth-login.js";
 

@@ -1,15 +1,14 @@
 import type { ClientStore } from "../clients/client-store.js";
-import { type Discovery, discover } from "../discovery/discover.js";
+import { type Discovery, discover, issuerChanged } from "../discovery/discover.js";
 import { requestRules } from "../discovery/known-issuers.js";
 import type { AuthorizationServer } from "../discovery/metadata.js";
 import type { ResourceChallenge } from "../discovery/resource-challenge.js";
 import { selectScopes } from "../discovery/scopes.js";
-import { issuerChanged } from "../issuer-store.js";
+import type { TokenRecord } from "../login-store.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { grantName, type MachineGrant, machineGrantForm } from "../tokens/machine-grant.js";
 import { createProofKey, proofKeyToJson } from "../tokens/proof-key.js";
 import { requestTokens, tokensOf } from "../tokens/token-request.js";
-import type { TokenRecord } from "../tokens/token-store.js";
 import type { OAuthLoginOptions } from "./login-options.js";
 
 /** Obtains tokens without a user. */

@@ -19,9 +19,9 @@ import {
   mergeHeaderFields,
 } from "../../credentials/header-fields.js";
 import { parseResourceChallenge } from "../discovery/resource-challenge.js";
+import type { HeldToken } from "../login-store.js";
 import type { Ask } from "../sign-in/ask.js";
 import { createProof, proofKeyOf } from "../tokens/proof-key.js";
-import type { HeldToken } from "../tokens/token-store.js";
 import type { OAuthLogin } from "./oauth-login.js";
 import { createRefusalPolicy, maxNonces } from "./refusal-policy.js";
 

@@ -7,16 +7,22 @@ import { discoverIssuer } from "../discovery/discover.js";
 import type { AuthorizationServer } from "../discovery/metadata.js";
 import { parseResourceChallenge, type ResourceChallenge } from "../discovery/resource-challenge.js";
 import { maxScopes, unionOf } from "../discovery/scopes.js";
-import { createIssuerStore } from "../issuer-store.js";
-import { createFailureStore, type FailureStore } from "../last-failure.js";
-import { type OAuthContext, vaultKeyOf } from "../oauth-context.js";
+import {
+  createLoginStore,
+  type HeldToken,
+  heldTokenOf,
+  type LoginStore,
+  scopesOf,
+  type TokenRecord,
+  vaultKeyOf,
+} from "../login-store.js";
+import type { OAuthContext } from "../oauth-context.js";
 import type { Ask } from "../sign-in/ask.js";
 import { type SignInOptions, signIn } from "../sign-in/sign-in.js";
 import { createSignInRun } from "../sign-in/sign-in-run.js";
 import { grantName } from "../tokens/machine-grant.js";
 import { createTokenRenewer } from "../tokens/renewal.js";
 import { createTokenManager, type TokenManager } from "../tokens/token-manager.js";
-import { type HeldToken, heldTokenOf, scopesOf, type TokenRecord } from "../tokens/token-store.js";
 import { adoptSignIn } from "./adopt-sign-in.js";
 import { contextOf, type OAuthLoginOptions } from "./login-options.js";
 import { createAcquirer } from "./machine-login.js";
@@ -32,8 +38,8 @@ export interface OAuthLogin {
   readonly isMachine: boolean;
   /** Whether a user is being asked to sign in now. */
   readonly isSigningIn: boolean;
-  /** The last failed sign-in, renewal or request for more scopes, of any process; undefined once one has succeeded. */
-  readonly lastFailure: FailureStore;
+  /** What is stored about the login, such as its last failure. */
+  readonly store: LoginStore;
   /** The metadata of an authorization server; from memory if it was read a short time ago. */
   authorizationServer(issuer: string): Promise<AuthorizationServer>;
   /**
@@ -104,8 +110,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
       metadataUrl: options.clientMetadataUrl,
     });
   const clients = clientsOf(vaultKeyOf(context, "", "client"));
-  const lastFailure = createFailureStore(context);
-  const issuers = createIssuerStore(context, vault, vaultKeyOf(context, "", "issuer"));
+  const store = createLoginStore(context);
   const acquirer = grant === undefined ? undefined : createAcquirer(context, options, clients, grant);
 
   let active: { readonly issuer: string; readonly tokens: TokenManager } | undefined;
@@ -118,7 +123,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
   const serverOf = (issuer: string): Promise<AuthorizationServer> => {
     if (metadata?.issuer === issuer && clock.now() < metadata.until) return metadata.server;
     // A sign-out revokes tokens even if the entry of the issuer is damaged.
-    const pinned = issuers.read().catch(() => undefined);
+    const pinned = store.readPin().catch(() => undefined);
     const server = pinned.then((pin) => discoverIssuer(context, issuer, pin?.issuer === issuer && pin.isPublished));
     metadata = { issuer, server, until: clock.now() + metadataMs };
     server.catch(() => {
@@ -141,7 +146,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
       vault,
       key: vaultKeyOf(context, issuer, "tokens"),
       renew: createTokenRenewer(context, clients, () => serverOf(issuer)),
-      lastFailure,
+      store,
       accepts,
       acquire: acquirer === undefined ? undefined : async () => acquirer.acquire(await serverOf(issuer)),
     });
@@ -149,7 +154,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
     return tokens;
   };
 
-  const readIssuer = async (): Promise<string | undefined> => options.issuer ?? (await issuers.read())?.issuer;
+  const readIssuer = async (): Promise<string | undefined> => options.issuer ?? (await store.readPin())?.issuer;
 
   const tokens: OAuthLogin["tokens"] = async ({ isFresh = false, challenge, signal } = {}) => {
     if (isClosed) throw credentialClosed(context.server);
@@ -162,7 +167,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
     if (acquirer === undefined || challenge === undefined) return undefined;
     const { issuer, isAssumed } = await acquirer.discover(challenge, signal);
     const isPublished = isAssumed ? undefined : true;
-    await issuers.write({ issuer, confirmedOrigins: [], requestedScopes: [], isPublished });
+    await store.writePin({ issuer, confirmedOrigins: [], requestedScopes: [], isPublished });
     return tokensOf(issuer);
   };
 
@@ -204,7 +209,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
     if (change !== undefined) for (const listener of [...listeners]) listener(change);
   };
 
-  const parts = { context, clients, issuers, tokens, tokensOf };
+  const parts = { context, clients, store, tokens, tokensOf };
   const run = createSignInRun(context, (ask, signInOptions, signal) =>
     context.log.run("sign-in", signInOptions.reason ?? "asked", async (setEnding) => {
       try {
@@ -212,7 +217,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
         const held = await withClaim(context, signInOptions, task, signal);
         // Including scopes that were not granted: the call that needs them reports that, and no later sign-in requests them again.
         pendingScopes = [];
-        await lastFailure.clear();
+        await store.clearFailure();
         notify("signed-in");
         return held;
       } catch (error) {
@@ -221,7 +226,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
           active = undefined;
           isPinRead = false;
         }
-        if (!signal.aborted && !signInOptions.isDryRun) await lastFailure.keep("sign-in", error);
+        if (!signal.aborted && !signInOptions.isDryRun) await store.keepFailure("sign-in", error);
         throw error;
       }
     }),
@@ -233,7 +238,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
     get isSigningIn() {
       return run.isRunning;
     },
-    lastFailure,
+    store,
     authorizationServer: serverOf,
     tokens,
     cachedToken() {
@@ -267,8 +272,8 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
       // Tokens that are being renewed are deleted as well.
       await used?.stop(credentialClosed(context.server));
       const report = await signOut({ context, clientsOf, serverOf }, signal, signOutOptions);
-      const pin = await issuers.read().catch(() => undefined);
-      if (pin !== undefined && pin.requestedScopes.length > 0) await issuers.write({ ...pin, requestedScopes: [] });
+      const pin = await store.readPin().catch(() => undefined);
+      if (pin !== undefined && pin.requestedScopes.length > 0) await store.writePin({ ...pin, requestedScopes: [] });
       return report;
     },
     async status() {

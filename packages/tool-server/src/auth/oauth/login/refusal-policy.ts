@@ -4,10 +4,10 @@ import { describeReason, ToolServerError } from "../../../errors.js";
 import { giveUp, type RefusalDecision, statusText } from "../../credentials/credential.js";
 import type { ResourceChallenge } from "../discovery/resource-challenge.js";
 import { maxScopes, scopesBeyond, unionOf } from "../discovery/scopes.js";
+import { type HeldToken, scopesOf } from "../login-store.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
 import type { Ask, SignInReason } from "../sign-in/ask.js";
 import type { TokenManager } from "../tokens/token-manager.js";
-import { type HeldToken, scopesOf } from "../tokens/token-store.js";
 import type { OAuthLogin } from "./oauth-login.js";
 
 /** A 401 or 403 response, and the token of its request. */
@@ -71,7 +71,7 @@ export function createRefusalPolicy(
       const key = `If it needs an API key, ${named === "" ? "configure a header for it" : `check the value of ${named}`}.`;
       const problem = `${statusText(status)}: the server does not say how to sign in.`;
       const code = status === 403 ? "FORBIDDEN" : "UNAUTHORIZED";
-      const failed = await session.lastFailure.read();
+      const failed = await session.store.readFailure();
       const next = login === false ? `If it supports OAuth, ${howToSignIn}.` : `If it supports OAuth: ${login}`;
       if (failed?.operation !== "sign-in") return giveUp(problem, `${key} ${next}`, code);
       // The same sign-in would fail again.
@@ -125,7 +125,7 @@ export function createRefusalPolicy(
         if (decision.action === "give-up") {
           const { code = "FORBIDDEN", reason: problem, advice = "" } = decision;
           setEnding({ outcome: "failed", code });
-          await session.lastFailure.keep("step-up", oauthFailure(context, code, { problem, advice }));
+          await session.store.keepFailure("step-up", oauthFailure(context, code, { problem, advice }));
         }
         return decision;
       });

@@ -2,9 +2,9 @@ import type { LockedEntry, VaultKey } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
 import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
 import type { AuthorizationServer } from "../discovery/metadata.js";
-import { type OAuthContext, vaultKeyOf } from "../oauth-context.js";
+import { type TokenRecord, tokenLockWaitMs, tokenRecordOf, vaultKeyOf } from "../login-store.js";
+import type { OAuthContext } from "../oauth-context.js";
 import { formRequest, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";
-import { type TokenRecord, tokenLockWaitMs, tokenRecordOf } from "../tokens/token-store.js";
 
 export interface SignOutParts {
   readonly context: OAuthContext;

@@ -9,7 +9,7 @@ import { keyFromVariable } from "../../vault/key-source.js";
 import { filesBelow, filesWith, temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
 import { storageIdOf } from "../../vault/vault-entry.js";
-import { vaultKeyOf } from "../oauth-context.js";
+import { vaultKeyOf } from "../login-store.js";
 import { callTool, createOAuthWorld, createPerson, type OAuthWorld } from "../oauth-world.test.helper.js";
 import { bundleWorker, type Worker, type WorkerProgram } from "./bundled-worker.test.helper.js";
 import type { RefreshStep, WorkerTask } from "./refresh-worker.test.helper.js";

@@ -5,11 +5,11 @@ import type { ClientStore } from "../clients/client-store.js";
 import type { OAuthClient } from "../clients/oauth-client.js";
 import type { RequestRules } from "../discovery/known-issuers.js";
 import type { AuthorizationServer } from "../discovery/metadata.js";
+import type { HeldToken } from "../login-store.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
 import type { ProofKey } from "../tokens/proof-key.js";
 import type { TokenOutcome } from "../tokens/token-request.js";
-import type { HeldToken } from "../tokens/token-store.js";
 import type { Ask, SignInPrompt, SignInWay } from "./ask.js";
 
 /** One attempt to get tokens from an authorization server with the help of a user. */

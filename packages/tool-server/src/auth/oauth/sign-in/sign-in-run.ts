@@ -1,8 +1,8 @@
 import { messageOf, ToolServerError } from "../../../errors.js";
 import { createSingleFlight } from "../../../single-flight.js";
+import type { HeldToken } from "../login-store.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
-import type { HeldToken } from "../tokens/token-store.js";
 import type { Ask, SignInPrompt } from "./ask.js";
 import type { SignInOptions } from "./sign-in.js";
 

@@ -2,19 +2,26 @@ import { randomBytes } from "node:crypto";
 import { commandLine } from "../../../command-line.js";
 import { ToolServerError } from "../../../errors.js";
 import type { ClientStore } from "../clients/client-store.js";
-import { type Discovery, discover, discoverProvider } from "../discovery/discover.js";
+import { type Discovery, discover, discoverProvider, issuerChanged } from "../discovery/discover.js";
 import { knownIssuer, requestRules } from "../discovery/known-issuers.js";
 import type { AuthorizationServer } from "../discovery/metadata.js";
 import { parseResourceChallenge, probeChallenge, type ResourceChallenge } from "../discovery/resource-challenge.js";
 import { scopesBeyond, selectScopes, unionOf } from "../discovery/scopes.js";
-import { type IssuerStore, issuerChanged } from "../issuer-store.js";
-import { type LoginItem, type OAuthContext, vaultKeyOf } from "../oauth-context.js";
+import {
+  type HeldToken,
+  isExpired,
+  type LoginItem,
+  type LoginStore,
+  scopesOf,
+  type TokenRecord,
+  vaultKeyOf,
+} from "../login-store.js";
+import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
 import type { SetEnding } from "../oauth-log.js";
 import { createProofKey, proofKeyToJson } from "../tokens/proof-key.js";
 import type { TokenManager } from "../tokens/token-manager.js";
 import { tokensOf } from "../tokens/token-request.js";
-import { type HeldToken, isExpired, scopesOf, type TokenRecord } from "../tokens/token-store.js";
 import type { Ask, SignInReason } from "./ask.js";
 import type { AttemptResult, SignInAttempt } from "./attempt.js";
 import { signInByBrowser } from "./browser.js";
@@ -42,7 +49,7 @@ export interface SignInOptions {
 export interface SignInParts {
   readonly context: OAuthContext;
   readonly clients: ClientStore;
-  readonly issuers: IssuerStore;
+  readonly store: LoginStore;
   /** The tokens of the issuer that is pinned. */
   readonly tokens: (options: { readonly isFresh: boolean }) => Promise<TokenManager | undefined>;
   /** The tokens of an issuer, which becomes the one in use. */
@@ -62,7 +69,7 @@ export async function signIn(
   signal: AbortSignal,
   setEnding: SetEnding,
 ): Promise<HeldToken> {
-  const { context, clients, issuers, tokens } = parts;
+  const { context, clients, store, tokens } = parts;
   const { settings, vault, clock, log } = context;
   const { reason = "asked", refused } = options;
   const startedAt = clock.now();
@@ -81,7 +88,7 @@ export async function signIn(
     vault.withLock(vaultKeyOf(context, issuer, item), (entry) => entry.quarantine());
   // A sign-in replaces damaged entries; otherwise it would always fail.
   const pin = await readable(
-    () => issuers.read(),
+    () => store.readPin(),
     () => setAside("issuer"),
   );
   const discovery = isIdentityProvider
@@ -158,7 +165,7 @@ export async function signIn(
     proofKey: key && proofKeyToJson(key),
     signedInAt: clock.now(),
   };
-  await issuers.write({
+  await store.writePin({
     issuer: server.issuer,
     confirmedOrigins: [...confirmed],
     requestedScopes: scopes,

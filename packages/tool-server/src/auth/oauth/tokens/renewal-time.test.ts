@@ -5,12 +5,10 @@ import { startHostileServer } from "../../../http/hostile-http-server.test.helpe
 import { waiting } from "../../../waiting.test.helper.js";
 import { createClientStore } from "../clients/client-store.js";
 import { legacyAuthorizationServer } from "../discovery/metadata.js";
-import { createFailureStore } from "../last-failure.js";
-import { vaultKeyOf } from "../oauth-context.js";
+import { createLoginStore, type TokenRecord, tokenLockWaitMs, vaultKeyOf } from "../login-store.js";
 import { createOAuthWorld } from "../oauth-world.test.helper.js";
 import { createTokenRenewer } from "./renewal.js";
 import { createTokenManager, type TokenManagerOptions } from "./token-manager.js";
-import { type TokenRecord, tokenLockWaitMs } from "./token-store.js";
 
 const record: TokenRecord = {
   accessToken: "access-1",
@@ -38,7 +36,7 @@ async function startRenewal(more: Partial<TokenManagerOptions> = {}) {
   const clients = createClientStore(context, { vault, keyOf: (issuer) => ({ ...key, issuer, item: "client" }) });
   const renew = createTokenRenewer(context, clients, async () => legacyAuthorizationServer(url));
   const manager = createTokenManager({
-    lastFailure: createFailureStore(context),
+    store: createLoginStore(context),
     ...context,
     vault,
     key,

@@ -4,11 +4,11 @@ import type { ToolServerError } from "../../../errors.js";
 import type { ClientStore } from "../clients/client-store.js";
 import { requestRules } from "../discovery/known-issuers.js";
 import type { AuthorizationServer } from "../discovery/metadata.js";
+import type { TokenRecord } from "../login-store.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { isTransientFailure, oauthFailure } from "../oauth-errors.js";
 import { proofKeyOf } from "./proof-key.js";
 import { requestTokens, resourceField } from "./token-request.js";
-import type { TokenRecord } from "./token-store.js";
 
 /** The result of one attempt to renew tokens. */
 export type Renewal =

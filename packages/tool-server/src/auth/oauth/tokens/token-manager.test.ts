@@ -4,10 +4,10 @@ import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { createMemoryVault } from "../../vault/memory-vault.js";
 import { type Vault, type VaultKey, writeEntry } from "../../vault/vault.js";
 import { interceptWrites } from "../../vault/vault-contract.test.helper.js";
+import { type TokenRecord, tokenRecordToJson } from "../login-store.js";
 import { defaultOAuthLimits } from "../oauth-context.js";
 import { createOAuthLog } from "../oauth-log.js";
 import { createTokenManager, type TokenManager } from "./token-manager.js";
-import { type TokenRecord, tokenRecordToJson } from "./token-store.js";
 
 const record: TokenRecord = {
   accessToken: "access-1",
@@ -63,7 +63,7 @@ async function createSlowVault(): Promise<SlowVault> {
     clock: createFakeClock(),
     limits: defaultOAuthLimits,
     log: createOAuthLog({ secrets: createSecretRegistry(), clock: createFakeClock() }),
-    lastFailure: { keep: async () => {}, clear: async () => {} },
+    store: { keepFailure: async () => {}, clearFailure: async () => {} },
     vault,
     key,
     async renew(old, beforeRequest) {

@@ -3,11 +3,7 @@ import { untilAborted } from "../../../clock.js";
 import { describeReason, ToolServerError } from "../../../errors.js";
 import { createSingleFlight } from "../../../single-flight.js";
 import type { LockedEntry, Vault, VaultEntry, VaultKey } from "../../vault/vault.js";
-import type { FailureStore } from "../last-failure.js";
-import type { OAuthContext } from "../oauth-context.js";
-import { isTransientFailure, oauthFailure } from "../oauth-errors.js";
-import type { SetEnding } from "../oauth-log.js";
-import { type Renew, renewWithRetries, withRenewalLimit } from "./renewal.js";
+import type { LoginStore } from "../login-store.js";
 import {
   type HeldToken,
   heldTokenOf,
@@ -16,7 +12,11 @@ import {
   type TokenRecord,
   tokenLockWaitMs,
   writeTokens,
-} from "./token-store.js";
+} from "../login-store.js";
+import type { OAuthContext } from "../oauth-context.js";
+import { isTransientFailure, oauthFailure } from "../oauth-errors.js";
+import type { SetEnding } from "../oauth-log.js";
+import { type Renew, renewWithRetries, withRenewalLimit } from "./renewal.js";
 
 /** The tokens of one server, issuer and tenant: read from the vault, and renewed when needed. An `OAuthLogin` owns it. */
 export interface TokenManager {
@@ -55,7 +55,7 @@ export interface TokenManagerOptions extends Pick<OAuthContext, "server" | "secr
   readonly key: VaultKey;
   readonly renew: Renew;
   /** Where the last failure of a renewal is kept. */
-  readonly lastFailure: Pick<FailureStore, "keep" | "clear">;
+  readonly store: Pick<LoginStore, "keepFailure" | "clearFailure">;
   /** Obtains tokens without a user, if the grant allows it. Default: a user has to sign in. */
   readonly acquire?: (() => Promise<TokenRecord>) | undefined;
   /** Whether these tokens may be used: other settings may have obtained them. Default: all. */
@@ -158,11 +158,11 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
       const until = expiresAt === undefined ? "" : ` It expires at ${new Date(expiresAt).toISOString()}.`;
       setEnding({ outcome: "done", text: `Renewed the token.${until}` });
       const renewed = await write(entry, renewal.record, found.revision);
-      await options.lastFailure.clear();
+      await options.store.clearFailure();
       return renewed;
     }
     setEnding({ outcome: "failed", code: renewal.failure.code });
-    await options.lastFailure.keep("refresh", renewal.failure);
+    await options.store.keepFailure("refresh", renewal.failure);
     refusal = { revision: found.revision, error: renewal.failure };
     if (renewal.kind === "dead") {
       await entry.remove();
@@ -181,7 +181,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
       );
     } catch (error) {
       if (isTransient(error)) {
-        await options.lastFailure.keep("refresh", error);
+        await options.store.keepFailure("refresh", error);
         const count = (failure?.count ?? 0) + 1;
         failure = { error, count, until: clock.now() + backOffMs(count, firstPauseMs, maxPauseMs) };
       }

@@ -6,6 +6,7 @@ import { deviceGrant } from "../clients/register-client.js";
 import { knownIssuer } from "../discovery/known-issuers.js";
 import type { AuthorizationServer } from "../discovery/metadata.js";
 import { parseScopes } from "../discovery/scopes.js";
+import type { TokenSet } from "../login-store.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, urlText } from "../oauth-errors.js";
 import {
@@ -147,23 +148,6 @@ export function scopeField(scopes: readonly string[]): GrantForm {
 /** The `resource` of a request (RFC 8707), if there is one. */
 export function resourceField(resource: string | undefined): GrantForm {
   return resource === undefined ? {} : { resource };
-}
-
-/** The tokens of a token response. */
-export interface TokenSet {
-  readonly accessToken: string;
-  readonly tokenType: "Bearer" | "DPoP";
-  readonly refreshToken: string | undefined;
-  /** When the access token expires, in milliseconds since the epoch; undefined if unknown. */
-  readonly expiresAt: number | undefined;
-  readonly obtainedAt: number;
-  /** The granted scopes; undefined if they are the requested ones. */
-  readonly scopes: readonly string[] | undefined;
-  /** The user who signed in, from the claims of the identity token, which was received directly from the server. */
-  readonly identity: string | undefined;
-  /** Only of an identity provider: the identity token, whose expiry is that of the tokens, and its user (`sub`). */
-  readonly idToken?: string | undefined;
-  readonly subject?: string | undefined;
 }
 
 /**
