@@ -62,7 +62,13 @@ export function createSignInRun(
         for (const [ask, { left }] of own.participants) void show(own, own.prompt, ask, left);
       }),
     async confirm(question, signal) {
-      for (const ask of own.participants.keys()) if (await ask.confirm?.(question, signal)) return true;
+      for (const [ask, { left }] of own.participants) {
+        try {
+          if (await ask.confirm?.(question, AbortSignal.any([signal, left.signal]))) return true;
+        } catch (error) {
+          if (!left.signal.aborted) throw error;
+        }
+      }
       return false;
     },
   });
