@@ -34,21 +34,8 @@ const ways = {
 export async function* signInStream(options: SignInStreamOptions): AsyncGenerator<SignInResponse> {
   const { request, login, returnTo, signal } = options;
   const run = startFollowedRun<SignInEvent, void>((report) => {
-    const isJoining = login.isSigningIn;
-    let isShown = false;
-    const reportShown = (event: SignInEvent): void => {
-      isShown ||= event.case === "prompt";
-      report(event);
-    };
     const way = ways[request.way as keyof typeof ways];
-    const obtained = login.obtainToken(
-      askByStream(options, reportShown),
-      { way, scopes: request.scopes, returnTo },
-      signal,
-    );
-    // A sign-in that is not as far as its prompt.
-    if (isJoining && !isShown) report(waiting);
-    return obtained;
+    return login.obtainToken(askByStream(options, report), { way, scopes: request.scopes, returnTo }, signal);
   });
   for await (const event of run.follow(signal)) yield create(SignInResponseSchema, { event });
 }
