@@ -1,3 +1,4 @@
+import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
 import { memorySkillFiles, SkillsExtension } from "@modelcontextprotocol/server/ext/skills";
 import { describe, expect, test } from "vitest";
@@ -110,26 +111,62 @@ test("[TS-D-SIGNIN-3] leaves the sign-in to the user if the client cancels or do
   expect(world.opened).toHaveLength(1);
 });
 
-test("[TS-D-SIGNIN-3] asks the next waiting client if the client that was asked leaves without a response", async () => {
+test.each(["cancels its call", "disconnects"])(
+  "[TS-D-SIGNIN-3] asks the next waiting client if the client that was asked %s without a response",
+  async (how) => {
+    const world = await createSignInWorld();
+    const asking = await world.connect("legacy", { capabilities: { elicitation: { url: {} } } });
+    let asked = 0;
+    asking.setRequestHandler("elicitation/create", () => {
+      asked += 1;
+      return new Promise(() => {});
+    });
+    const leaving = new AbortController();
+    const first = asking.callTool(readNote, { signal: leaving.signal });
+    first.catch(() => {});
+    await expect.poll(() => asked, pollOptions).toBe(1);
+    const progress: unknown[] = [];
+    const next = await world.connect("modern");
+    const second = next.callTool(readNote, { onprogress: (reported) => void progress.push(reported) });
+    await expect.poll(() => progress, pollOptions).toMatchObject([{ message: "Waiting for you to sign in to notes." }]);
+    expect(world.opened).toEqual([]);
+    if (how === "disconnects") await (asking.transport as StreamableHTTPClientTransport).terminateSession();
+    else leaving.abort();
+    expect((await second).content).toEqual(note);
+    expect(world.opened).toHaveLength(1);
+  },
+);
+
+test("[TS-D-SIGNIN-2] [TS-D-SIGNIN-3] reports to a client that its user has signed in, also after its call was cancelled", async () => {
   const world = await createSignInWorld();
-  const asking = await world.connect("legacy", { capabilities: { elicitation: { url: {} } } });
-  let asked = 0;
-  asking.setRequestHandler("elicitation/create", () => {
-    asked += 1;
-    return new Promise(() => {});
+  const client = await world.connect("legacy", { capabilities: { elicitation: { url: {} } } });
+  const asked: { readonly elicitationId: string; readonly url: string }[] = [];
+  const completed: string[] = [];
+  const { transport } = client;
+  if (transport === undefined) throw new Error("not connected");
+  const send = transport.send.bind(transport);
+  let hasAccepted = false;
+  transport.send = async (message, sendOptions) => {
+    await send(message, sendOptions);
+    hasAccepted ||= "result" in message;
+  };
+  client.setRequestHandler("elicitation/create", async ({ params }) => {
+    asked.push(params as (typeof asked)[number]);
+    return { action: "accept" };
+  });
+  client.setNotificationHandler("notifications/elicitation/complete", ({ params }) => {
+    completed.push(params.elicitationId);
   });
   const leaving = new AbortController();
-  const first = asking.callTool(readNote, { signal: leaving.signal });
-  first.catch(() => {});
-  await expect.poll(() => asked, pollOptions).toBe(1);
-  const progress: unknown[] = [];
-  const next = await world.connect("modern");
-  const second = next.callTool(readNote, { onprogress: (reported) => void progress.push(reported) });
-  await expect.poll(() => progress, pollOptions).toMatchObject([{ message: "Waiting for you to sign in to notes." }]);
-  expect(world.opened).toEqual([]);
+  const cancelled = client.callTool(readNote, { signal: leaving.signal });
+  cancelled.catch(() => {});
+  await expect.poll(() => hasAccepted, pollOptions).toBe(true);
   leaving.abort();
-  expect((await second).content).toEqual(note);
-  expect(world.opened).toHaveLength(1);
+  await expect.poll(() => world.events.some(({ kind }) => kind === "call"), pollOptions).toBe(true);
+  await signIn(asked[0]?.url ?? "");
+  await expect.poll(() => completed, pollOptions).toEqual([asked[0]?.elicitationId]);
+  expect((await client.callTool(readNote)).content).toEqual(note);
+  expect([asked.length, world.opened]).toEqual([1, []]);
 });
 
 describe("[TS-D-SIGNIN-3] during a reload, a call that waits for a sign-in", () => {
@@ -205,8 +242,11 @@ test("[TS-D-SIGNIN-5] returns the link and the command without a browser, and do
   expect(JSON.stringify(world.events)).not.toContain("0123456789abcdef");
 });
 
-test("[TS-D-SIGNIN-5] does not wait if a browser cannot be started", async () => {
-  const world = await createSignInWorld(null, { openBrowser: async () => false, linkTo: async () => "http://x/y" });
+test.each([
+  ["cannot be started", async (): Promise<boolean> => false],
+  ["fails to start", (): Promise<boolean> => Promise.reject(new Error("no browser"))],
+] as const)("[TS-D-SIGNIN-5] does not wait if a browser %s", async (_, openBrowser) => {
+  const world = await createSignInWorld(null, { openBrowser, linkTo: async () => "http://x/y" });
   const client = await world.connect("legacy");
   await expect(client.callTool(readNote)).rejects.toThrow(/sign-in required.* Or open this link/);
 });

@@ -4,13 +4,11 @@ import { connect as connectHttp2, createServer as createHttp2Server, type Http2S
 import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import type { Connection, ForwardedRequest, ServerDescription } from "@wirescope/tool-server";
-import type { SignInPrompt } from "@wirescope/tool-server/auth";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type CallObserver, joinObservers } from "./call-observer.js";
 import { createAccounts } from "./callers/accounts.js";
 import { StatelessCall } from "./callers/stateless-call.js";
 import type { ClientCall } from "./client-call.js";
-import { beginSharedSignIn, cannotBeShown } from "./dispatch/shared-sign-in.js";
 import type { EndpointContext } from "./endpoint/endpoint-context.js";
 import { createEventStreams } from "./endpoint/event-streams.js";
 import { HttpResponseWriter } from "./endpoint/http-messages.js";
@@ -122,28 +120,6 @@ test("passes on the exception of a call within an observer, and does not run the
   expect(() => observers.within(callOf(), work)).toThrow("the call itself");
   expect(work).toHaveBeenCalledTimes(1);
   expect(defects).toEqual([]);
-});
-
-test("fails a call that waits for a sign-in if the browser cannot be opened because that throws", async () => {
-  const request = {
-    server: "notes",
-    issuer: "https://id.example.com",
-    scopes: [],
-    way: { kind: "browser", url: "https://id.example.com/a" },
-  };
-  const shared = beginSharedSignIn({
-    server: "notes",
-    run: (ask, signal) =>
-      new Promise((_, reject) => {
-        signal.addEventListener("abort", () => reject(signal.reason));
-        setImmediate(() => ask.show(request as unknown as SignInPrompt, signal));
-      }),
-    openBrowser: () => Promise.reject(new Error("no browser")),
-    mayShow: () => true,
-    onShown() {},
-    onCompleted() {},
-  });
-  await expect(shared.join(callOf())).rejects.toBe(cannotBeShown);
 });
 
 test.for([

@@ -141,13 +141,15 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     channelId: observers.channelId,
     adminToken,
   });
-  const callSignIns = options.signIn && createCallSignIns({ ...options.signIn, servers, secrets, clock, events });
+  const stopping = new AbortController();
   const dispatch = createDispatch({
     merged,
     observers: observers.calls,
     events,
     traceFields,
-    retry: callSignIns?.retry,
+    retry:
+      options.signIn &&
+      createCallSignIns({ ...options.signIn, servers, secrets, clock, events, closing: stopping.signal }),
     contact,
   });
   const parked = createParkedCalls({ max: limits.parkedCalls, timeoutMs: limits.inputMs });
@@ -183,13 +185,11 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     isClosing: () => isClosing,
   };
   const stdioClients = new Set<StdioClient>();
-  const stopping = new AbortController();
 
   const closeAll = async (graceMs: number): Promise<void> => {
     isClosing = true;
     context.subscriptions.close();
     services.close();
-    callSignIns?.close();
     stopping.abort(new ToolServerError("CONNECTION_CLOSED", { problem: shutdownReason, advice: "" }));
     // Clients cannot return for them any more.
     parked.close();

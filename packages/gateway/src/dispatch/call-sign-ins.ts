@@ -1,5 +1,7 @@
+import { randomUUID } from "node:crypto";
+import { printableText } from "@wirescope/channelz/internal";
 import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
-import type { OAuthLogin } from "@wirescope/tool-server/auth";
+import type { Ask, OAuthLogin, SignInPrompt } from "@wirescope/tool-server/auth";
 import {
   abortable,
   backOffMs,
@@ -13,9 +15,9 @@ import { problemOf } from "../client-message.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayServer } from "../servers/server.js";
 import { notCalled } from "../servers/server-calls.js";
+import { supportsRequest } from "../servers/server-requests.js";
 import type { GatewayServers } from "../servers/servers.js";
 import type { FailedCall, RetryCall } from "./dispatch.js";
-import { beginSharedSignIn, cannotBeShown, type SharedSignIn, showsPages } from "./shared-sign-in.js";
 
 /** How the user signs in when a call needs it. For a gateway whose clients run on the same machine, for the same user. */
 export interface GatewaySignIn {
@@ -25,21 +27,13 @@ export interface GatewaySignIn {
   readonly linkTo?: ((server: string) => Promise<string>) | undefined;
 }
 
-/** Starts sign-ins when calls need them. */
-export interface CallSignIns {
-  /**
-   * Repeats a call after a sign-in; undefined if it failed for another reason. Rejects with an RpcError or a ToolServerError: with a
-   * ServerReplacedError if a reload replaces the server during the sign-in.
-   */
-  readonly retry: RetryCall;
-  close(): void;
-}
-
 export interface CallSignInsOptions extends GatewaySignIn {
   readonly servers: Pick<GatewayServers, "named">;
   readonly secrets: SecretRegistry;
   readonly clock: Clock;
   readonly events: Pick<GatewayEvents, "emit">;
+  /** Aborts when the gateway closes. */
+  readonly closing: AbortSignal;
 }
 
 /** Methods that a user triggers, and those about a task that a user has started. Lists are requested by programs. */
@@ -70,13 +64,18 @@ interface PromptHistory {
   readonly pauseMs: number;
 }
 
-export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
-  const { servers, clock, events, openBrowser, linkTo } = options;
+/**
+ * Repeats a call after a sign-in; undefined if it failed for another reason. Rejects with an RpcError or a ToolServerError: with a
+ * ServerReplacedError if a reload replaces the server during the sign-in.
+ */
+export function createCallSignIns(options: CallSignInsOptions): RetryCall {
+  const { servers, clock, events, closing, openBrowser, linkTo } = options;
   const links = options.secrets.rotating(64);
-  const inProgress = new Map<GatewayServer, SharedSignIn>();
   const prompts = new Map<string, PromptHistory>();
-  /** When a sign-in to a server last succeeded, by `performance.now()`. */
-  const doneAt = new Map<string, number>();
+  /** Whether calls could show a prompt, after all that have tried. */
+  const showing = new WeakMap<SignInPrompt, Promise<boolean>>();
+  /** The last sign-in to each server: when it was over by `performance.now()`, and the reconnection after it. */
+  const done = new Map<string, { at: number; readonly reconnected: Promise<void> }>();
 
   const recentPrompts = (server: string): PromptHistory | undefined => {
     const last = prompts.get(server);
@@ -95,32 +94,64 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
     if (last !== undefined && last.count <= maxPrompts) prompts.set(server, { ...last, pauseMs: 0 });
   };
 
-  const begin = (server: GatewayServer, session: OAuthLogin): SharedSignIn => {
-    const { name } = server;
-    const shared: SharedSignIn = beginSharedSignIn({
-      server: name,
-      openBrowser,
-      async run(ask, signal) {
-        try {
-          const reason = session.describe().issuer === undefined ? "first" : "dead";
-          await session.obtainToken(ask, { reason, refused: session.cachedToken() ?? undefined }, signal);
-          await servers.named(name)?.reconnect();
-          doneAt.set(name, performance.now());
-        } finally {
-          if (inProgress.get(server) === shared) inProgress.delete(server);
-        }
-      },
-      mayShow: () => mayShow(name),
-      onShown(way, { issuer }, { account }) {
-        pause(name);
-        const how = way === "browser" ? "Opened the browser" : "Asked the client to open a page";
-        const reason = `${how} at ${issuer}, because a call from ${account.label} needs a sign-in.`;
-        events.emit({ kind: "sign-in", server: name, reason });
-      },
-      onCompleted: (elicitationId) => events.emit({ kind: "elicitation-completed", server: undefined, elicitationId }),
+  /** Reconnects a server after a sign-in, once for all who have waited for it. */
+  const reconnect = (server: string, since: number): Promise<void> => {
+    const last = done.get(server);
+    if (last !== undefined && last.at > since) return last.reconnected;
+    const reconnected = Promise.resolve(servers.named(server)?.reconnect()).finally(() => {
+      ended.at = performance.now();
     });
-    inProgress.set(server, shared);
-    return shared;
+    const ended = { at: Number.POSITIVE_INFINITY, reconnected };
+    done.set(server, ended);
+    return reconnected;
+  };
+
+  const askFor = (call: ClientCall, login: OAuthLogin): Ask => {
+    /** In place of a call that does not wait any more: the user may still finish. */
+    const stay = async (server: string, elicitationId: string): Promise<void> => {
+      const startedAt = performance.now();
+      await login.signIn({ show: async () => undefined }, {}, closing);
+      await reconnect(server, startedAt);
+      events.emit({ kind: "elicitation-completed", server: undefined, elicitationId });
+    };
+
+    /** Resolves with whether the client or the browser could show the page. Rejects if the user declines in the client. */
+    const showPage = async (prompt: SignInPrompt, signal: AbortSignal): Promise<boolean> => {
+      const { server, issuer } = prompt;
+      const elicitationId = randomUUID();
+      const onShown = (how: string): void => {
+        pause(server);
+        const reason = `${how} at ${issuer}, because a call from ${call.account.label} needs a sign-in.`;
+        events.emit({ kind: "sign-in", server, reason });
+      };
+      let isShown = false;
+      if (showsPages(call)) {
+        onShown("Asked the client to open a page");
+        const params = { mode: "url", elicitationId, url: urlOf(prompt), message: messageOf(prompt) };
+        const response = await call.ask("elicitation/create", params, signal).catch(() => undefined);
+        isShown = response?.action === "accept";
+        if (response !== undefined && !isShown) throw declined(server);
+      }
+      if (!isShown && !signal.aborted && (await openBrowser?.(urlOf(prompt)).catch(() => false))) {
+        onShown("Opened the browser");
+        isShown = true;
+      }
+      if (isShown && !signal.aborted) void stay(server, elicitationId).catch(() => {});
+      return isShown;
+    };
+
+    return {
+      async show(prompt, signal) {
+        const before = showing.get(prompt) ?? Promise.resolve(false);
+        // Again if it was shown some time ago, because the user may have closed the page.
+        const shown = before.then((isShown) =>
+          signal.aborted || (isShown && !mayShow(prompt.server)) ? isShown : showPage(prompt, signal),
+        );
+        showing.set(prompt, shown);
+        if (!(await shown)) throw cannotBeShown(prompt.server);
+        return undefined;
+      },
+    };
   };
 
   /** The server for which a call failed because of a missing sign-in. */
@@ -150,17 +181,30 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
   const signIn = async (server: GatewayServer, { error, call }: FailedCall): Promise<void> => {
     const { name } = server;
     // Another call may have completed a sign-in since this one was sent.
-    if ((doneAt.get(name) ?? 0) > call.startedAt) return;
-    const session = await abortable(server.oauth(), call, name);
-    if (session === undefined || session.isMachine) throw error;
+    const last = done.get(name);
+    if (last !== undefined && last.at > call.startedAt) return abortable(last.reconnected, call, name);
+    const login = await abortable(server.oauth(), call, name);
+    if (login === undefined || login.isMachine) throw error;
     if (openBrowser === undefined && !showsPages(call)) throw await withLink(name, error);
-    const current = inProgress.get(server);
-    const found = current?.isOver ? undefined : current;
-    if (found === undefined && !mayShow(name)) {
+    if (!login.isSigningIn && !mayShow(name)) {
       throw await withLink(name, error, " You were asked a moment ago, so the browser is not opened again yet.");
     }
+    const { progressToken } = call;
+    if (progressToken !== undefined) {
+      const message = `Waiting for you to sign in to ${name}.`;
+      call.notify("notifications/progress", { progressToken, progress: 0, message });
+    }
+    const reason = login.describe().issuer === undefined ? "first" : "dead";
+    const refused = login.cachedToken() ?? undefined;
+    const startedAt = performance.now();
+    const signal = AbortSignal.any([call.signal, closing]);
     try {
-      await (found ?? begin(server, session)).join(call);
+      const signedIn = login.signIn(askFor(call, login), { reason, refused }, signal);
+      await abortable(
+        signedIn.then(() => reconnect(name, startedAt)),
+        call,
+        name,
+      );
     } catch (failure) {
       if (call.aborted) throw failure;
       const named = servers.named(name);
@@ -169,7 +213,8 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
         endPause(name);
         throw notCalled(name, named === undefined ? "removed" : "changed");
       }
-      throw await withLink(name, failure === cannotBeShown || !ToolServerError.is(failure) ? error : failure);
+      const hasFailed = ToolServerError.is(failure) && failure.code !== "SIGN_IN_NEEDED";
+      throw await withLink(name, hasFailed ? failure : error);
     }
   };
 
@@ -188,19 +233,37 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
     }
   };
 
-  return {
-    retry(failed) {
-      const { call, error } = failed;
-      const maySignIn = methods.has(call.method) && !call.account.isForwarded;
-      const server = maySignIn ? serverNeedingSignIn(error, call) : undefined;
-      return server && retry(server, failed);
-    },
-    close() {
-      for (const shared of inProgress.values()) {
-        shared.cancel(
-          new ToolServerError("CONNECTION_CLOSED", { problem: "The gateway is shutting down.", advice: "" }),
-        );
-      }
-    },
+  return (failed) => {
+    const { call, error } = failed;
+    const maySignIn = methods.has(call.method) && !call.account.isForwarded;
+    const server = maySignIn ? serverNeedingSignIn(error, call) : undefined;
+    return server && retry(server, failed);
   };
+}
+
+/** Whether the client supports URL elicitation. */
+function showsPages({ capabilities }: ClientCall): boolean {
+  return supportsRequest(capabilities, "elicitation/create", { mode: "url" });
+}
+
+function urlOf({ way }: SignInPrompt): string {
+  return way.kind === "device" ? (way.completeUrl ?? way.url) : way.url;
+}
+
+function messageOf({ server, issuer, scopes, way }: SignInPrompt): string {
+  const code = way.kind === "device" ? ` Enter the code ${JSON.stringify(way.userCode)} there.` : "";
+  // Each in quotes, because the server chooses them: without quotes they could read like our own sentence.
+  const names = scopes.map((scope) => JSON.stringify(scope)).join(", ");
+  const requested = names === "" ? "" : ` Requested scopes: ${names}.`;
+  return printableText(`Sign in to ${JSON.stringify(server)} with ${issuer}.${code}${requested}`, 1000);
+}
+
+function declined(server: string): ToolServerError {
+  const problem = `The sign-in to the server ${JSON.stringify(server)} was declined in the client.`;
+  return new ToolServerError("SIGN_IN_FAILED", { problem, advice: "" });
+}
+
+function cannotBeShown(server: string): ToolServerError {
+  const problem = `The page of the sign-in to the server ${JSON.stringify(server)} cannot be shown.`;
+  return new ToolServerError("SIGN_IN_NEEDED", { problem, advice: "" });
 }

@@ -58,7 +58,7 @@ test.each([
   expect(session.isSigningIn).toBe(true);
   await browse(other.shown[0]?.prompt.way.url ?? "");
   expect((await signedIn).record.accessToken).toMatch(/^access-/);
-  expect(session.signInFailure).toBeUndefined();
+  expect(await session.store.readFailure()).toBeUndefined();
 });
 
 test("a sign-in that the last of several users declines fails with their reason", async () => {
@@ -73,7 +73,7 @@ test("a sign-in that the last of several users declines fails with their reason"
   last.shown[0]?.decline(new Error("nor me"));
   expect(await ends[1]).toMatchObject({ message: expect.stringContaining("nor me") });
   expect(session.isSigningIn).toBe(false);
-  expect(session.signInFailure?.message).toContain("nor me");
+  expect((await session.store.readFailure())?.error.message).toContain("nor me");
 });
 
 test("one who leaves while a prompt is shown is not waited for, and the sign-in ends with the last", async () => {
@@ -90,7 +90,7 @@ test("one who leaves while a prompt is shown is not waited for, and the sign-in 
   leaving[1]?.abort(new Error("gone too"));
   await expect(ends[1]).rejects.toThrow("gone too");
   expect(last.shown[0]?.signal.aborted).toBe(true);
-  expect([session.isSigningIn, session.signInFailure]).toEqual([false, undefined]);
+  expect([session.isSigningIn, await session.store.readFailure()]).toEqual([false, undefined]);
 });
 
 test("callers with the same Ask are shown a sign-in once, and it stays until the last of them leaves", async () => {
