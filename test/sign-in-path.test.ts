@@ -9,7 +9,7 @@ import { startRealAuthorizationServer } from "./e2e/real-authorization-server.te
 import { readPathPage, startTracedGateway } from "./path-page.test.helper.js";
 
 const page = readPathPage("sign-in-path.md");
-const maxFiles = 52;
+const maxFiles = 45;
 
 /** The files of the page's user interface that start a sign-in: what runs in a browser is not measured. */
 function filesOfPage(): string[] {

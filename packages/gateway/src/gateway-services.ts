@@ -14,7 +14,9 @@ export interface GatewayServices {
   close(): void;
 }
 
-export interface GatewayServicesOptions extends Omit<AdminOptions, "isAdministratorPage" | "keepsHistory"> {
+export interface GatewayServicesOptions extends Omit<AdminOptions, "assertAdministrator" | "keepsHistory"> {
+  /** The token for methods that change something, in addition to the client token. */
+  readonly adminToken: string;
   readonly registry: Registry;
   /** The services of observers. */
   readonly observers: readonly ObserverService[];
@@ -49,7 +51,7 @@ export function createGatewayServices(options: GatewayServicesOptions): GatewayS
       await nextTurn();
       const keepsHistory = page !== undefined;
       const assertAdministrator = createAdministratorCheck(adminToken, isAdministratorPage);
-      const admin = createAdmin({ ...options, isAdministratorPage, keepsHistory });
+      const admin = createAdmin({ ...options, assertAdministrator, keepsHistory });
       const timeline = createTimelineService(registry, { keepsHistory });
       const loaded = await Promise.all(observers.map(({ load }) => load(assertAdministrator)));
       services = [admin, timeline, ...loaded];

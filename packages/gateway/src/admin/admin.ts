@@ -13,13 +13,14 @@ import {
   FailureSchema,
   file_wirescope_v1_admin,
   type Server,
+  type SignInRequest,
   type SignInResponse,
   SignInResponseSchema,
 } from "../gen/wirescope/v1/admin_pb.js";
 import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import type { GatewayServer } from "../servers/server.js";
 import type { GatewayServers } from "../servers/servers.js";
-import { adminErrorOf, createAdministratorCheck, pageOf, redactMessage } from "./admin-request.js";
+import { adminErrorOf, pageOf, redactMessage } from "./admin-request.js";
 import { approve, trustOf } from "./approve.js";
 import { createDiagnoses, explainGatewayServer } from "./explain.js";
 import { approvalToMessage } from "./messages/approval-message.js";
@@ -51,12 +52,10 @@ export interface AdminOptions {
   readonly reloadFailure: () => ToolServerError | undefined;
   /** What the user should know about the gateway itself. */
   readonly notes: () => readonly string[];
-  /** The token for methods that change something, in addition to the client token. */
-  readonly adminToken: string;
   /** Whether earlier states of the servers, of the last 15 minutes, can be listed. */
   readonly keepsHistory: boolean;
-  /** Whether a request comes from an administrator's page. */
-  readonly isAdministratorPage: (headers: Headers) => boolean;
+  /** For methods that change something. Throws PERMISSION_DENIED. */
+  readonly assertAdministrator: (context: HandlerContext) => void;
 }
 
 const maxWatchers = 64;
@@ -66,7 +65,7 @@ const watchPace: ChangesPace = { collectMs: 25, sweepMs: 2000 };
 const unredactedFields: ReadonlySet<string> = new Set(["url", "completeUrl", "userCode", "redirectUri", "signInId"]);
 
 export function createAdmin(options: AdminOptions): Admin {
-  const { servers, secrets, info } = options;
+  const { servers, secrets, info, assertAdministrator } = options;
   // Text of servers in messages is redacted before.
   const redact = (text: string): string => secrets.redact(text, "own");
   const stopping = new AbortController();
@@ -110,8 +109,6 @@ export function createAdmin(options: AdminOptions): Admin {
   const history = options.keepsHistory
     ? createServerHistory({ read, events: options.events, now: Date.now })
     : undefined;
-
-  const assertAdministrator = createAdministratorCheck(options.adminToken, options.isAdministratorPage);
 
   const loginOf = async (server: GatewayServer): Promise<OAuthLogin> => {
     const login = await server.oauth();
@@ -179,7 +176,7 @@ export function createAdmin(options: AdminOptions): Admin {
 
   async function* signIn(
     server: GatewayServer,
-    request: Parameters<typeof signInStream>[0]["request"],
+    request: SignInRequest,
     context: HandlerContext,
   ): AsyncGenerator<SignInResponse> {
     const login = await loginOf(server);

@@ -1,3 +1,4 @@
+import { eachChange } from "@wirescope/channelz/internal";
 import {
   describeForApproval,
   fingerprintEntry,
@@ -10,7 +11,6 @@ import type { Implementation } from "@wirescope/tool-server/internal";
 import { type Explanation, explainServer, type Step } from "@wirescope/tool-server/why";
 import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import type { ServerFailure } from "../servers/server-connection.js";
-import { type FollowedRun, startFollowedRun } from "./followed-run.js";
 
 export interface GatewayExplainOptions {
   readonly server: string;
@@ -55,23 +55,51 @@ export function explainGatewayServer(options: GatewayExplainOptions): Promise<Ex
 /** Diagnoses of servers. Concurrent callers share one, because it is slow and sends requests to the server. */
 export interface Diagnoses {
   /** Yields all steps of a diagnosis, also those that are done, and returns its result. Starts one with `start` if none is in progress. */
-  follow(
-    server: string,
-    start: (onStep: (step: Step) => void) => Promise<Explanation>,
-    signal: AbortSignal,
-  ): AsyncGenerator<Step, Explanation>;
+  follow(server: string, start: StartDiagnosis, signal: AbortSignal): AsyncGenerator<Step, Explanation>;
 }
 
+type StartDiagnosis = (onStep: (step: Step) => void) => Promise<Explanation>;
+
+type Diagnosis = (signal: AbortSignal) => AsyncGenerator<Step, Explanation>;
+
 export function createDiagnoses(): Diagnoses {
-  const inProgress = new Map<string, FollowedRun<Step, Explanation>>();
+  const inProgress = new Map<string, Diagnosis>();
   return {
     follow(server, start, signal) {
-      const run =
-        inProgress.get(server) ??
-        startFollowedRun<Step, Explanation>((onStep) => start(onStep).finally(() => inProgress.delete(server)));
-      inProgress.set(server, run);
-      return run.follow(signal);
+      const diagnosis =
+        inProgress.get(server) ?? startDiagnosis((onStep) => start(onStep).finally(() => inProgress.delete(server)));
+      inProgress.set(server, diagnosis);
+      return diagnosis(signal);
     },
+  };
+}
+
+function startDiagnosis(start: StartDiagnosis): Diagnosis {
+  const steps: Step[] = [];
+  const listeners = new Set<() => void>();
+  let hasEnded = false;
+  const notify = (): void => {
+    for (const listener of listeners) listener();
+  };
+  const watch = (listener: () => void): (() => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  const result = start((step) => {
+    steps.push(step);
+    notify();
+  }).finally(() => {
+    hasEnded = true;
+    notify();
+  });
+  result.catch(() => {});
+  return async function* (signal) {
+    let next = 0;
+    for await (const _ of eachChange(watch, signal)) {
+      for (; next < steps.length; next++) yield steps[next] as Step;
+      if (hasEnded) return await result;
+    }
+    throw signal.reason;
   };
 }
 

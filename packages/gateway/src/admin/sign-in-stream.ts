@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { EventEmitter, on } from "node:events";
 import { create } from "@bufbuild/protobuf";
 import { parseUrl } from "@wirescope/channelz/internal";
 import type { Ask, OAuthLogin } from "@wirescope/tool-server/auth";
@@ -9,7 +10,6 @@ import {
   SignInResponseSchema,
   SignInWay,
 } from "../gen/wirescope/v1/admin_pb.js";
-import { startFollowedRun } from "./followed-run.js";
 import { promptToMessage, signInStepToMessage } from "./messages/sign-in-message.js";
 
 export interface SignInStreamOptions {
@@ -33,11 +33,14 @@ const ways = {
 /** Yields what the user has to do, until the sign-in has ended; throws its failure. The signal cancels it. */
 export async function* signInStream(options: SignInStreamOptions): AsyncGenerator<SignInResponse> {
   const { request, login, returnTo, signal } = options;
-  const run = startFollowedRun<SignInEvent, void>((report) => {
-    const way = ways[request.way as keyof typeof ways];
-    return login.obtainToken(askByStream(options, report), { way, scopes: request.scopes, returnTo }, signal);
-  });
-  for await (const event of run.follow(signal)) yield create(SignInResponseSchema, { event });
+  const emitter = new EventEmitter();
+  const events = on(emitter, "event", { close: ["end"] });
+  const ask = askByStream(options, (event) => emitter.emit("event", event));
+  const way = ways[request.way as keyof typeof ways];
+  const obtained = login.obtainToken(ask, { way, scopes: request.scopes, returnTo }, signal);
+  obtained.catch(() => {}).finally(() => emitter.emit("end"));
+  for await (const [event] of events) yield create(SignInResponseSchema, { event });
+  await obtained;
 }
 
 function askByStream({ request, pasting }: SignInStreamOptions, report: (event: SignInEvent) => void): Ask {

@@ -59,7 +59,7 @@ export interface ActionButtonProps {
   /** The button's text while the action runs. Default: its children. */
   readonly busy?: string | undefined;
   /** Runs the action. If it rejects, the message appears below the button. */
-  readonly run: (signal: AbortSignal) => Promise<void>;
+  readonly run: (signal: AbortSignal) => Promise<unknown>;
 }
 
 /** A button for an action that takes time and may fail. The error stays next to it until the next try. */

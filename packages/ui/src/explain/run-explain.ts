@@ -1,7 +1,7 @@
 import type { Check, Explanation } from "@wirescope/gateway/admin";
 import { useEffect, useState } from "preact/hooks";
 import { hasNavigated } from "../shell/routing/index.js";
-import { actions } from "../shell/store/index.js";
+import { admin } from "../shell/store/index.js";
 import { addStep } from "./add-step.js";
 
 /** The progress of a diagnosis. */
@@ -35,7 +35,7 @@ export function useExplain(server: string): ExplainProgress {
     setExplanation(undefined);
     setError(undefined);
     const read = async (): Promise<void> => {
-      for await (const { event } of actions.explain(server, signal)) {
+      for await (const { event } of admin.explain({ server }, { signal })) {
         if (signal.aborted) return;
         if (event.case === "step") setSteps((known) => addStep(known, event.value));
         if (event.case === "explanation") {

@@ -3,9 +3,15 @@ import type { Clock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
 import { type FileLockOptions, withFileLock } from "../../files/file-lock.js";
 import { asVaultFailure } from "./private-folder.js";
-import type { LockedEntry, Vault, VaultEntry, VaultKey, VaultListing } from "./vault.js";
-import { describeVaultKey, storageIdOf } from "./vault-entry.js";
-import type { VaultListeners } from "./vault-listeners.js";
+import {
+  describeVaultKey,
+  type LockedEntry,
+  storageIdOf,
+  type Vault,
+  type VaultEntry,
+  type VaultKey,
+  type VaultListing,
+} from "./vault.js";
 
 /** The entries of a vault. */
 export interface EntryStore {
@@ -84,6 +90,45 @@ export function createVault({ kind, describe, listeners, clock, lockOf, inProces
 
 function disposed(): TypeError {
   return new TypeError("The vault was disposed of.");
+}
+
+/** The listeners for changes, and one source for all of them, which runs while there are any. */
+export interface VaultListeners {
+  /** Adds a listener; returns a function that removes it. */
+  add(listener: () => void): () => void;
+  notify(): void;
+  clear(): void;
+}
+
+/** `start` begins to watch and returns a function that stops it. Default: only calls of `notify` report changes. */
+export function createVaultListeners(start: (notify: () => void) => () => void = () => () => {}): VaultListeners {
+  const listeners = new Set<() => void>();
+  let stop: (() => void) | undefined;
+  const notify = (): void => {
+    for (const listener of [...listeners]) listener();
+  };
+  const stopIfUnused = (): void => {
+    if (listeners.size > 0) return;
+    stop?.();
+    stop = undefined;
+  };
+  return {
+    add(listener) {
+      // A new function, so that a listener that was added twice is removed one at a time.
+      const own = (): void => listener();
+      listeners.add(own);
+      stop ??= start(notify);
+      return () => {
+        listeners.delete(own);
+        stopIfUnused();
+      };
+    },
+    notify,
+    clear() {
+      listeners.clear();
+      stopIfUnused();
+    },
+  };
 }
 
 /** The options of the lock at `path`, which protects `subject`. */

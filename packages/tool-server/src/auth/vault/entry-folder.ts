@@ -8,8 +8,7 @@ import type { EntryStore, StoredEntry } from "./create-vault.js";
 import { keyWrong } from "./key-source.js";
 import { asVaultFailure, readPrivateFile, vaultUnreadable, type Warn } from "./private-folder.js";
 import { openSealedText, sealText } from "./seal.js";
-import type { VaultEntry, VaultKey } from "./vault.js";
-import { entryToJson, matchesKey, parseVaultKey, storageIdOf } from "./vault-entry.js";
+import { entryToJson, matchesKey, parseVaultKey, storageIdOf, type VaultEntry, type VaultKey } from "./vault.js";
 import { entryEnding, headerPath, type UnlockedHeader } from "./vault-header.js";
 
 interface Stored extends VaultEntry {

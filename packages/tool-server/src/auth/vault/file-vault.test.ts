@@ -28,9 +28,8 @@ import {
   fingerprintsBelow,
   temporaryFolder,
 } from "./temporary-folder.test.helper.js";
-import { type LockedEntry, type Vault, type VaultEntry, writeEntry } from "./vault.js";
+import { type LockedEntry, storageIdOf, type Vault, type VaultEntry, writeEntry } from "./vault.js";
 import { describeVaultContract, keyOf, plantedSecret } from "./vault-contract.test.helper.js";
-import { storageIdOf } from "./vault-entry.js";
 
 function newKey(): { readonly key: KeySource; readonly text: string } {
   const text = randomBytes(32).toString("base64");

@@ -4,13 +4,12 @@ import { join, resolve } from "node:path";
 import { type Clock, steadyClock } from "../../clock.js";
 import { withFileLock } from "../../files/file-lock.js";
 import { removeLeftovers } from "../../files/private-file.js";
-import { createVault, vaultLock } from "./create-vault.js";
+import { createVault, createVaultListeners, vaultLock } from "./create-vault.js";
 import { openEntryFolder } from "./entry-folder.js";
 import type { KeySource } from "./key-source.js";
 import { openPrivateFolder } from "./private-folder.js";
 import type { Vault } from "./vault.js";
 import { createHeader, entryEnding, isVaultFolder, unlockHeader } from "./vault-header.js";
-import { createVaultListeners } from "./vault-listeners.js";
 
 /** The folder and the key of an encrypted vault. */
 export interface FileVaultOptions {

@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { steadyClock } from "../../clock.js";
-import { createVault, type StoredEntry } from "./create-vault.js";
-import type { Vault, VaultEntry, VaultKey } from "./vault.js";
-import { entryToJson, matchesKey, storageIdOf } from "./vault-entry.js";
-import { createVaultListeners } from "./vault-listeners.js";
+import { createVault, createVaultListeners, type StoredEntry } from "./create-vault.js";
+import { entryToJson, matchesKey, storageIdOf, type Vault, type VaultEntry, type VaultKey } from "./vault.js";
 
 /** Why tokens are kept in memory only. */
 export interface MemoryVaultOptions {

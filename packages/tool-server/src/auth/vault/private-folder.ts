@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { ToolServerError } from "../../errors.js";
 import { syncFolder, UndurableChangeError } from "../../files/private-file.js";
 import { systemReason } from "../../files/system-reason.js";
-import { maxEntryBytes } from "./vault-entry.js";
+import { maxEntryBytes } from "./vault.js";
 
 /** Called with a warning about files that other users could have accessed, whose mode was corrected. */
 export type Warn = (warning: string) => void;

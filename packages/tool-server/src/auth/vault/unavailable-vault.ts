@@ -1,7 +1,7 @@
 import { type Clock, steadyClock } from "../../clock.js";
 import type { ToolServerError } from "../../errors.js";
+import { createVaultListeners } from "./create-vault.js";
 import type { Vault } from "./vault.js";
-import { createVaultListeners } from "./vault-listeners.js";
 
 /** Milliseconds between attempts to open a vault. */
 const reopenPauseMs = 2000;

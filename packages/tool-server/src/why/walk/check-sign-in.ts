@@ -37,9 +37,9 @@ export async function checkSignIn(
   if (session === undefined || options === undefined || attempt === undefined || !isRelevant) return evidence;
   const { context } = session;
   const discovery = await discover(context, {
-    resourceMetadata: attempt.refusal?.challenge?.resourceMetadata,
+    // The walk has sent its own request.
+    challenge: attempt.refusal?.challenge ?? {},
     knownIssuer: before?.issuer,
-    pinnedIssuer: options.issuer,
     signal: walk.signal,
   });
   const { server } = discovery;
@@ -98,7 +98,7 @@ export async function checkOffer(
     allowInsecureLoopback: options.allowInsecureLoopback,
   });
   const discovery = await discover(context, {
-    resourceMetadata: refusal?.challenge?.resourceMetadata,
+    challenge: refusal?.challenge ?? {},
     signal: walk.signal,
   });
   const { server, attempts } = discovery;

@@ -29,7 +29,7 @@ interface Checked {
 /** Discovers the authorization server of a server that may be its own. */
 async function check(
   routesOf: (origin: string) => Routes,
-  optionsOf: (origin: string) => DiscoveryRequest = () => ({}),
+  optionsOf: (origin: string) => DiscoveryRequest & { readonly issuer?: string } = () => ({}),
 ): Promise<Checked> {
   const server = await startHostileServer(({ url }, response) => {
     const routes = routesOf(server.url.origin);
@@ -53,9 +53,10 @@ async function check(
     },
   };
   const own = { server: "api", url: server.url.href, profile: "", vault: createMemoryVault() };
-  const context = contextOf({ ...own, http, secrets, clock, allowInsecureLoopback: true });
+  const { issuer, ...request } = optionsOf(server.url.origin);
+  const context = contextOf({ ...own, issuer, http, secrets, clock, allowInsecureLoopback: true });
   try {
-    const discovery = await discover(context, optionsOf(server.url.origin));
+    const discovery = await discover(context, { challenge: {}, ...request });
     return {
       resource: resourceEvidence(context, discovery),
       authorization: authorizationEvidence(context, discovery),
@@ -99,7 +100,7 @@ describe("resource metadata", () => {
   test("requests the url of the challenge first", async () => {
     const { resource, requested } = await check(
       (origin) => ({ "/challenged": { resource: `${origin}/mcp` } }),
-      (origin) => ({ resourceMetadata: [`${origin}/challenged`] }),
+      (origin) => ({ challenge: { resourceMetadata: [`${origin}/challenged`] } }),
     );
     expect(requested[0]).toBe("/challenged");
     expect(resource).toMatchObject({ outcome: "found", scopes: undefined });
@@ -278,7 +279,7 @@ describe("the issuer of a sign-in", () => {
   test("uses the issuer of the configuration only", async () => {
     const { authorization, origin, requested } = await check(resourceWith("/one"), (origin) => ({
       knownIssuer: `${origin}/one`,
-      pinnedIssuer: `${origin}/pinned`,
+      issuer: `${origin}/pinned`,
     }));
     expect(authorization).toMatchObject({ expectedIssuer: `${origin}/pinned`, changedFrom: `${origin}/one` });
     expect(requested).not.toContain(`${serverPath}/one`);
@@ -292,7 +293,7 @@ describe("the issuer of a sign-in", () => {
     const others = [
       await check(
         () => ({}),
-        (origin) => ({ pinnedIssuer: `${origin}/pinned` }),
+        (origin) => ({ issuer: `${origin}/pinned` }),
       ),
       await check(() => ({ [resourcePath]: 503 })),
       await check(resourceWith("")),

@@ -3,18 +3,18 @@ import { type ApprovalChange, type GetApprovalResponse, TrustState } from "@wire
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ActionButton, Button, Dialog, ErrorNote, Loading, visibleLine, visibleText } from "../../design/index.js";
-import { actions } from "../store/index.js";
+import { admin, putServer } from "../store/index.js";
 
 /** Shows everything that the user approves, as the terminal does, and what changed since the last approval, also in tools. */
 export function ApproveDialog({ server, onClose }: { readonly server: string; readonly onClose: () => void }): VNode {
   const [approval, setApproval] = useState<GetApprovalResponse>();
   const [error, setError] = useState<unknown>();
-  const load = (): Promise<void> => actions.approval(server).then(setApproval, setError);
+  const load = (): Promise<void> => admin.getApproval({ server }).then(setApproval, setError);
   useEffect(() => void load(), [server]);
 
   const approve = async (): Promise<void> => {
     try {
-      await actions.approve(server, approval?.fingerprint ?? "");
+      putServer((await admin.approve({ server, fingerprint: approval?.fingerprint ?? "" })).server);
     } catch (reason) {
       // It may have changed: the user must see the new text before the next try.
       await load();

@@ -4,7 +4,7 @@ import { ConnectivityState } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
 import { ActionButton, Button, Copy } from "../../design/index.js";
 import { Link } from "../routing/index.js";
-import { actions, chosenTime, isAdministrator } from "../store/index.js";
+import { admin, chosenTime, isAdministrator, putServer } from "../store/index.js";
 import { openServerDialog } from "./server-dialogs.js";
 import { checkCommand, serverState, usesOAuth, whyCommand } from "./server-status.js";
 
@@ -42,7 +42,11 @@ export function ServerActions({ server, isComplete = false, isExplained = false 
         </Button>
       )}
       {canAct && (canReconnect || (isComplete && remedy === undefined && state !== ConnectivityState.READY)) && (
-        <ActionButton isSmall busy="Connecting…" run={() => actions.reconnect(name)}>
+        <ActionButton
+          isSmall
+          busy="Connecting…"
+          run={async () => putServer((await admin.reconnect({ server: name })).server)}
+        >
           Reconnect
         </ActionButton>
       )}

@@ -1,5 +1,5 @@
 import "./dialogs.css";
-import type { SignInPrompt, SignInStep } from "@wirescope/gateway/admin";
+import { readAdminError, type SignInPrompt, type SignInStep } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import {
@@ -13,7 +13,7 @@ import {
   Loading,
   PropertyList,
 } from "../../design/index.js";
-import { actions, failureOf, type SignInChoices } from "../store/index.js";
+import { admin, putServer } from "../store/index.js";
 import { SignInSteps } from "./sign-in-steps.js";
 
 type Progress =
@@ -23,6 +23,11 @@ type Progress =
   | { readonly step: "failed"; readonly error: unknown }
   | { readonly step: "done" };
 
+interface SignInChoices {
+  readonly confirmedIssuer?: string;
+  readonly confirmedOrigin?: string;
+}
+
 /** Lets the user sign in to a server: shows the requested scopes, the link and the outcome. Closing it cancels the sign-in. */
 export function SignInDialog({ server, onClose }: { readonly server: string; readonly onClose: () => void }): VNode {
   const [progress, setProgress] = useState<Progress>({ step: "starting" });
@@ -30,28 +35,25 @@ export function SignInDialog({ server, onClose }: { readonly server: string; rea
   const [choices, setChoices] = useState<SignInChoices>({});
   useEffect(() => {
     const controller = new AbortController();
-    const show = (next: Progress): void => {
-      if (!controller.signal.aborted) setProgress(next);
-    };
-    show({ step: "starting" });
+    const { signal } = controller;
+    setProgress({ step: "starting" });
     setSteps([]);
-    actions
-      .signIn(
-        server,
-        {
-          onPrompt: (prompt) => show({ step: "prompt", prompt }),
-          onWaiting: (message) => show({ step: "waiting", message }),
-          onStep: (step) => {
-            if (!controller.signal.aborted) setSteps((known) => [...known, step]);
-          },
-        },
-        choices,
-        controller.signal,
-      )
-      .then(
-        () => show({ step: "done" }),
-        (error: unknown) => show({ step: "failed", error }),
-      );
+    const signIn = async (): Promise<void> => {
+      const request = { server, ...choices, returnPath: location.pathname, withSteps: true };
+      for await (const { event } of admin.signIn(request, { signal })) {
+        if (signal.aborted) return;
+        if (event.case === "step") setSteps((known) => [...known, event.value]);
+        if (event.case === "prompt") setProgress({ step: "prompt", prompt: event.value });
+        if (event.case === "waiting") setProgress({ step: "waiting", message: event.value.message });
+        if (event.case === "done") {
+          putServer(event.value.server);
+          setProgress({ step: "done" });
+        }
+      }
+    };
+    signIn().catch((error: unknown) => {
+      if (!signal.aborted) setProgress({ step: "failed", error });
+    });
     return () => controller.abort();
   }, [server, choices]);
 
@@ -154,7 +156,7 @@ function PastedAddress({ signInId, redirectUri }: { readonly signInId: string; r
           />
         )}
       </Field>
-      <ActionButton isDisabled={pasted === ""} run={() => actions.completeSignIn(signInId, pasted.trim())}>
+      <ActionButton isDisabled={pasted === ""} run={() => admin.completeSignIn({ signInId, address: pasted.trim() })}>
         Continue
       </ActionButton>
     </details>
@@ -168,7 +170,7 @@ interface SignInErrorProps {
 
 /** A changed authorization server, or a sign-in page at another origin, requires the user's consent. */
 function SignInError({ error, onConfirm }: SignInErrorProps): VNode {
-  const { issuerChange, foreignOrigin } = failureOf(error) ?? {};
+  const { issuerChange, foreignOrigin } = readAdminError(error).failure ?? {};
   return (
     <>
       <ErrorNote error={error} />

@@ -2,7 +2,7 @@ import { type Revocation, Revocation_Outcome, type SignOutResponse } from "@wire
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { ActionButton, Button, Dialog } from "../../design/index.js";
-import { actions } from "../store/index.js";
+import { admin } from "../store/index.js";
 
 /** Asks before the tokens of a server are deleted, then says what happened to them. */
 export function SignOutDialog({ server, onClose }: { readonly server: string; readonly onClose: () => void }): VNode {
@@ -15,7 +15,11 @@ export function SignOutDialog({ server, onClose }: { readonly server: string; re
         <>
           <Button onClick={onClose}>{result === undefined ? "Cancel" : "Close"}</Button>
           {result === undefined && (
-            <ActionButton kind="danger" busy="Signing out…" run={async () => setResult(await actions.signOut(server))}>
+            <ActionButton
+              kind="danger"
+              busy="Signing out…"
+              run={async () => setResult(await admin.signOut({ server }))}
+            >
               Sign out
             </ActionButton>
           )}

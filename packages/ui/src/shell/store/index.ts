@@ -1,4 +1,3 @@
-export { actions, failureOf, type SignInChoices } from "./actions.js";
 export {
   callStatistics,
   type ServerStatistics,
@@ -19,7 +18,7 @@ export { type ConnectionState, connection, lastHeardMs } from "./connection.js";
 export { type FoldedChange, foldRetries } from "./fold-retries.js";
 export { watchLive } from "./live.js";
 export { recording } from "./recording.js";
-export { followPastServers, reloadFailure, serverNamed, servers, shownServers } from "./servers.js";
+export { admin, followPastServers, putServer, reloadFailure, serverNamed, servers, shownServers } from "./servers.js";
 export { isAdministrator, isRecordedTarget, type Session, session, sessionState } from "./session.js";
 export { readSocket } from "./socket-details.js";
 export {

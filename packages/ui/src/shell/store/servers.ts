@@ -8,7 +8,9 @@ import { session } from "./session.js";
 import { chosenTime } from "./timeline.js";
 import { transport } from "./transport.js";
 
-/** The client for the gateway's administration service. Only the store uses it: views call actions. */
+/**
+ * The client for the gateway's administration service. Its methods reject with a ConnectError that has the same message as in the command line.
+ */
 export const admin: AdminClient = createAdminClient(transport);
 
 const list = signal<readonly Server[] | undefined>(undefined);
@@ -48,9 +50,9 @@ export function serverNamed(name: string): Server | undefined {
   return list.value?.find((server) => server.name === name);
 }
 
-/** Shows a server as an action returned it, before the stream reports the change. */
-export function putServer(server: Server): void {
-  list.value = list.peek()?.map((each) => (each.name === server.name ? server : each));
+/** Shows a server as a method returned it, before the stream reports the change. */
+export function putServer(server: Server | undefined): void {
+  if (server !== undefined) list.value = list.peek()?.map((each) => (each.name === server.name ? server : each));
 }
 
 /** Returns a function that shows one message of the gateway's servers after the other. */

@@ -1,13 +1,18 @@
 import { type Quirk, startHostileAuthorizationServer } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFakeClock } from "../../../fake-clock.test.helper.js";
+import type { OAuthLoginOptions } from "../login/login-options.js";
 import { createOAuthWorld, currentToken, type OAuthWorld } from "../oauth-world.test.helper.js";
 import { type Discovery, type DiscoveryRequest, discover, discoverIssuer, resourceOf } from "./discover.js";
 import { coversResource, parseResourceMetadata, resourceMetadataUrls, serverMetadataUrls } from "./metadata.js";
 import { parseResourceChallenge } from "./resource-challenge.js";
 
-async function find(world: OAuthWorld, request: DiscoveryRequest = {}, limits = {}): Promise<Discovery> {
-  const found = await discover(world.session({ limits }).context, request);
+async function find(
+  world: OAuthWorld,
+  request: DiscoveryRequest = {},
+  options: Partial<OAuthLoginOptions> = {},
+): Promise<Discovery> {
+  const found = await discover(world.session(options).context, { challenge: {}, ...request });
   if (found.failure !== undefined) throw found.failure;
   return found;
 }
@@ -49,7 +54,7 @@ describe("the urls of metadata", () => {
 
   test("the metadata url of the challenge is requested first, and no other if it is right", async () => {
     const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
-    const { resource } = await find(world, { resourceMetadata: [`${world.tool.origin}/about/me.json`] });
+    const { resource } = await find(world, { challenge: { resourceMetadata: [`${world.tool.origin}/about/me.json`] } });
     expect(resource).toBe(world.tool.url);
     expect(pathsOf(world.tool)).toEqual(["/about/me.json"]);
   });
@@ -62,8 +67,7 @@ describe("the urls of metadata", () => {
       `DPoP resource_metadata="${origin}/about/me.json"`,
       `Bearer resource_metadata="${origin}/never-asked"`,
     ].join(", ");
-    const { resourceMetadata } = parseResourceChallenge(header);
-    expect((await find(world, { resourceMetadata })).resource).toBe(world.tool.url);
+    expect((await find(world, { challenge: parseResourceChallenge(header) })).resource).toBe(world.tool.url);
     expect(pathsOf(world.tool)).toEqual(["/gone-1", "/gone-2", "/about/me.json"]);
   });
 
@@ -79,7 +83,9 @@ describe("the urls of metadata", () => {
     "a forbidden metadata url in the challenge (%s) is skipped",
     async (place) => {
       const world = await createOAuthWorld();
-      expect((await find(world, { resourceMetadata: [place] })).server.issuer).toBe(world.authorization.issuer);
+      expect((await find(world, { challenge: { resourceMetadata: [place] } })).server.issuer).toBe(
+        world.authorization.issuer,
+      );
     },
   );
 
@@ -141,7 +147,7 @@ describe("the authorization server", () => {
     await expect(find(world)).rejects.toMatchObject({ code: "SERVER_FAILED" });
     world.authorization.quirks.delete("metadata-failing");
     world.authorization.quirks.add("metadata-silent");
-    await expect(find(world, {}, { requestMs: 700 })).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
+    await expect(find(world, {}, { limits: { requestMs: 700 } })).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
   });
 
   test("the first usable authorization server of several is used", async () => {
@@ -179,9 +185,8 @@ describe("the authorization server", () => {
   test("the configured authorization server is used regardless of what the tool server names", async () => {
     const world = await createOAuthWorld();
     world.tool.authorizationServers = ["https://evil.example"];
-    expect((await find(world, { pinnedIssuer: world.authorization.issuer })).server.issuer).toBe(
-      world.authorization.issuer,
-    );
+    const { issuer } = world.authorization;
+    expect((await find(world, {}, { issuer })).server.issuer).toBe(issuer);
   });
 
   test("the metadata of an issuer with a path is found under that path", async () => {
@@ -212,7 +217,7 @@ describe("the documents that a discovery tried", () => {
 
   test("a discovery that fails returns every document that it tried", async () => {
     const world = await createOAuthWorld(["metadata-failing"]);
-    const { failure, attempts, resource, server } = await discover(world.session().context);
+    const { failure, attempts, resource, server } = await discover(world.session().context, { challenge: {} });
     expect([resource, server]).toEqual([world.tool.url, undefined]);
     expect(failure).toMatchObject({ code: "SERVER_FAILED" });
     expect(attempts.map(({ outcome }) => outcome)).toEqual(["found", "failed", "failed"]);
@@ -224,7 +229,7 @@ describe("the limits of a discovery", () => {
   test("a discovery has a time limit as a whole", async () => {
     const world = await createOAuthWorld(["metadata-silent"]);
     const before = Date.now();
-    await expect(find(world, {}, { requestMs: 60_000, discoveryMs: 150 })).rejects.toMatchObject({
+    await expect(find(world, {}, { limits: { requestMs: 60_000, discoveryMs: 150 } })).rejects.toMatchObject({
       code: "AUTHORIZATION_SERVER_INVALID",
       message: expect.stringContaining("within 0.15 s"),
     });
@@ -239,7 +244,7 @@ describe("the limits of a discovery", () => {
     );
     await expect(find(world)).rejects.toMatchObject({ code: "AUTHORIZATION_SERVER_INVALID" });
     expect(world.authorization.requests.length + world.tool.requests.length).toBeLessThanOrEqual(16);
-    await expect(find(world, {}, { discoveryRequests: 2 })).rejects.toMatchObject({
+    await expect(find(world, {}, { limits: { discoveryRequests: 2 } })).rejects.toMatchObject({
       message: expect.stringContaining("within 2 requests"),
     });
   });
@@ -259,7 +264,7 @@ describe("a tool server without metadata", () => {
     const world = await createOAuthWorld();
     // One server that is both: the tool server's url is on the authorization server's origin.
     const { context } = world.session({ url: `${world.authorization.origin}/mcp` });
-    const found = await discover(context);
+    const found = await discover(context, { challenge: {} });
     expect(found).toMatchObject({
       resource: `${world.authorization.origin}/mcp`,
       server: { issuer: world.authorization.origin },
@@ -292,7 +297,7 @@ describe("a tool server without metadata", () => {
   test("a failing tool server is not treated as one that publishes nothing", async () => {
     const world = await createOAuthWorld(["metadata-failing"]);
     const { context } = world.session({ url: `${world.authorization.origin}/mcp` });
-    expect((await discover(context)).failure).toMatchObject({ code: "SERVER_FAILED" });
+    expect((await discover(context, { challenge: {} })).failure).toMatchObject({ code: "SERVER_FAILED" });
   });
 
   test.each([

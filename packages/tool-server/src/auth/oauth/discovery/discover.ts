@@ -1,5 +1,7 @@
 import { ToolServerError } from "../../../errors.js";
+import type { HttpRequest } from "../../../http/http-client.js";
 import type { JsonObject } from "../../../json-object.js";
+import { isRefusal } from "../../credentials/credential.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { isTransientFailure, oauthFailure, peerText, urlText } from "../oauth-errors.js";
 import { parseEndpoint } from "../requests/endpoint-rules.js";
@@ -16,17 +18,14 @@ import {
   serverMetadataUrls,
   withinDiscoveryLimits,
 } from "./metadata.js";
+import { parseResourceChallenge, type ResourceChallenge } from "./resource-challenge.js";
 
 /** Options of a discovery. */
 export interface DiscoveryRequest {
-  /** Each `resource_metadata` of the challenge; they are tried in order. */
-  readonly resourceMetadata?: readonly string[] | undefined;
-  /** Whether the tool server requires a sign-in. Default true; otherwise a server that names no authorization server has none. */
-  readonly isSignInRequired?: boolean | undefined;
+  /** What is known of the challenge of the tool server. Default: found out with a request without a token. */
+  readonly challenge?: Partial<ResourceChallenge> | undefined;
   /** The issuer of the last sign-in: used as long as the tool server still names it. */
   readonly knownIssuer?: string | undefined;
-  /** The configured issuer: used regardless of what the tool server names. */
-  readonly pinnedIssuer?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -34,6 +33,7 @@ export interface DiscoveryRequest {
 export interface Discovery {
   readonly server: AuthorizationServer;
   readonly failure?: undefined;
+  readonly challenge: ResourceChallenge;
   /** The resource of the tokens (RFC 8707), as published; otherwise the url of the tool server. */
   readonly resource: string;
   /** The scopes for basic use, if the tool server publishes them. */
@@ -76,24 +76,30 @@ interface Search {
 const maxServers = 4;
 
 /**
- * Finds the authorization server of a tool server, within the limits of a discovery. If there are several, uses the known one, otherwise
- * the first usable one. Rejects only with the signal's reason, unless that is a ToolServerError.
+ * Finds the authorization server of a tool server, within the limits of a discovery. If there are several, uses the configured one, the
+ * known one, or else the first usable one; for an identity provider, itself. Rejects only with the signal's reason.
  */
 export async function discover(
   context: OAuthContext,
   request: DiscoveryRequest = {},
 ): Promise<Discovery | FailedDiscovery> {
-  const { knownIssuer, pinnedIssuer, resourceMetadata, isSignInRequired = true, signal } = request;
+  const { settings, isIdentityProvider } = context;
+  const { knownIssuer, signal } = request;
+  // An identity provider is no tool server.
+  const probed = isIdentityProvider ? {} : (request.challenge ?? (await probe(context, signal)));
+  const isSignInRequired = probed !== undefined;
+  const challenge = { ...parseResourceChallenge(undefined), ...probed };
   const attempts: DiscoveryAttempt[] = [];
   let metadata: ResourceMetadata | undefined;
   let changedFrom: string | undefined;
 
   const search = async (read: ReadMetadata): Promise<AuthorizationServer> => {
     const parts = { context, attempts, read };
-    metadata = await searchResource(parts, resourceMetadata);
+    if (isIdentityProvider) return chooseServer(parts, [settings.issuer ?? context.url.href], false, metadataGone);
+    metadata = await searchResource(parts, challenge.resourceMetadata);
     const published = metadata?.authorizationServers ?? [];
     const named = published.length > 0 ? published : originIssuers(context.url);
-    const chosen = pinnedIssuer ?? named.find((issuer) => issuer === knownIssuer);
+    const chosen = settings.issuer ?? named.find((issuer) => issuer === knownIssuer);
     if (chosen !== knownIssuer) changedFrom = knownIssuer;
     const isPublic = !isSignInRequired && metadata === undefined && chosen === undefined;
     // A tool server that publishes nothing is its own authorization server; a failure to read does not count as nothing.
@@ -110,6 +116,7 @@ export async function discover(
     return server;
   };
   const searched = (): Omit<Discovery, "server" | "failure"> => ({
+    challenge,
     resource: metadata?.resource ?? resourceOf(context.url),
     resourceScopes: metadata?.scopes,
     bindsTokens: metadata?.bindsTokens ?? false,
@@ -144,11 +151,38 @@ export function discoverIssuer(
   );
 }
 
-/** Discovers the metadata of an identity provider, whose issuer is the url. Rejects as `discoverIssuer` does. */
-export async function discoverProvider(context: OAuthContext): Promise<Discovery> {
-  const server = await discoverIssuer(context, context.settings.issuer ?? context.url.href, true);
-  const { issuer: resource } = server;
-  return { server, resource, resourceScopes: undefined, bindsTokens: false, changedFrom: undefined, attempts: [] };
+/** Sends a request without a token, to find out what the tool server requires; undefined if it accepts the request. */
+async function probe(
+  { http, url, limits, log }: OAuthContext,
+  signal: AbortSignal | undefined,
+): Promise<Partial<ResourceChallenge> | undefined> {
+  const requests: readonly Pick<HttpRequest, "method" | "headers" | "body">[] = [
+    {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+    },
+    // A server with the legacy SSE transport accepts no messages at its url.
+    { method: "GET", headers: { accept: "text/event-stream" } },
+  ];
+  try {
+    for (const request of requests) {
+      // Reported as the first request of a flow, which the server is expected to refuse.
+      const step = { name: "request without a token", request: { ...request, url }, expects: [401, 403] };
+      const response = await log.request(step, () =>
+        http.send({ ...request, url, headersTimeoutMs: limits.requestMs, signal }),
+      );
+      response.discard();
+      const { status, headers } = response;
+      if (isRefusal(status)) return parseResourceChallenge(headers["www-authenticate"]);
+      if (status !== 404 && status !== 405) return status < 500 ? undefined : {};
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    // The discovery itself reports what is wrong.
+    if (!ToolServerError.is(error)) throw error;
+  }
+  return {};
 }
 
 /** The resource identifier of a tool server that publishes none: its url, without a trailing slash. */

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { createOAuthWorld } from "../oauth-world.test.helper.js";
-import { probeChallenge } from "./resource-challenge.js";
+import { discover } from "./discover.js";
 
 test("a sign-in before any refused request finds out the metadata url and the scopes that the server asks for", async () => {
   const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
@@ -61,26 +61,16 @@ test("a server of the legacy SSE transport is probed with GET", async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/sse`;
-  expect(await probeChallenge(world.session({ url }).context)).toMatchObject({
-    isSignInRequired: true,
-    scopes: ["a", "b"],
-  });
+  expect(await discover(world.session({ url }).context)).toMatchObject({ challenge: { scopes: ["a", "b"] } });
 });
 
 test("a server that does not respond gives an empty challenge; a caller that gives up gets its reason", async () => {
   const world = await createOAuthWorld();
   const { context } = world.session();
   await world.tool.close();
-  const none = {
-    isSignInRequired: undefined,
-    isOAuth: false,
-    resourceMetadata: [],
-    scopes: [],
-    error: undefined,
-    requiresProof: false,
-  };
-  expect(await probeChallenge(context)).toEqual(none);
-  await expect(probeChallenge(context, AbortSignal.abort("enough"))).rejects.toBe("enough");
+  const challenge = { isOAuth: false, resourceMetadata: [], scopes: [], error: undefined, requiresProof: false };
+  expect((await discover(context)).challenge).toEqual(challenge);
+  await expect(discover(context, { signal: AbortSignal.abort("enough") })).rejects.toBe("enough");
 });
 
 test("a server that requires no sign-in and names no authorization server is not signed in to", async () => {

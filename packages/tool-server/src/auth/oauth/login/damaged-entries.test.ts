@@ -5,8 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openFileVault } from "../../vault/file-vault.js";
 import { keyFromVariable } from "../../vault/key-source.js";
 import { temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
-import type { Vault } from "../../vault/vault.js";
-import { storageIdOf } from "../../vault/vault-entry.js";
+import { storageIdOf, type Vault } from "../../vault/vault.js";
 import { type LoginItem, vaultKeyOf } from "../login-store.js";
 import { createOAuthWorld, currentToken, type OAuthWorld, replaceToken } from "../oauth-world.test.helper.js";
 

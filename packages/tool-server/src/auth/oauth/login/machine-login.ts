@@ -25,44 +25,40 @@ export function createAcquirer(
   clients: ClientStore,
   grant: MachineGrant,
 ): Acquirer {
-  let known: { readonly discovery: Discovery; readonly challenge: ResourceChallenge | undefined } | undefined;
+  let known: Discovery | undefined;
   return {
     async discover(challenge, signal) {
-      const discovery = await discover(context, {
-        resourceMetadata: challenge.resourceMetadata,
-        pinnedIssuer: options.issuer,
-        signal,
-      });
-      if (discovery.failure !== undefined) throw discovery.failure;
-      known = { discovery, challenge };
-      return discovery.server;
+      const found = await discover(context, { challenge, signal });
+      if (found.failure !== undefined) throw found.failure;
+      known = found;
+      return found.server;
     },
     async acquire(server) {
-      if (known?.discovery.server.issuer !== server.issuer) {
-        const found = await discover(context, { knownIssuer: server.issuer, pinnedIssuer: options.issuer });
+      if (known?.server.issuer !== server.issuer) {
+        const found = await discover(context, { challenge: {}, knownIssuer: server.issuer });
         if (found.failure !== undefined) throw found.failure;
         if (found.changedFrom !== undefined) throw issuerChanged(context, found.changedFrom, found.server.issuer, true);
-        known = { discovery: found, challenge: undefined };
+        known = found;
       }
-      const { discovery, challenge } = known;
+      const { challenge, resourceScopes, bindsTokens } = known;
       const scopes = selectScopes({
-        challenged: challenge?.scopes ?? [],
+        challenged: challenge.scopes,
         configured: options.scopes ?? [],
-        resourceScopes: discovery.resourceScopes,
+        resourceScopes,
         previous: [],
         // No refresh token is needed, because a new token can be requested at any time.
         server: { scopes: undefined },
       });
       const client = (await clients.find(server))?.client;
-      const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge?.requiresProof === true;
+      const isBound = options.bindsTokens === true || bindsTokens || challenge.requiresProof;
       const key = isBound ? await createProofKey(context) : undefined;
-      const { resource } = requestRules(server, discovery.resource, context.settings);
+      const { resource } = requestRules(server, known.resource, context.settings);
       const { form, subject } = await machineGrantForm(context, grant, { server, resource }, scopes);
       const tokens = tokensOf(await requestTokens(context, { server, client, form, key }));
       return {
         ...tokens,
         clientId: client?.clientId ?? "",
-        resource: discovery.resource,
+        resource: known.resource,
         requestedScopes: scopes,
         proofKey: key === undefined ? undefined : proofKeyToJson(key),
         grant: grantName(grant),

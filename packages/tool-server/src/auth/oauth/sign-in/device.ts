@@ -16,7 +16,7 @@ import {
   stepName,
 } from "../requests/oauth-request.js";
 import { requestTokens, resourceField, scopeField, type TokenOutcome } from "../tokens/token-request.js";
-import { type AttemptResult, type SignInAttempt, stoppedBeforeSignIn, waitForUser } from "./attempt.js";
+import type { AttemptResult, SignInAttempt } from "./attempt.js";
 import { loopback } from "./loopback.js";
 
 /** A device authorization response (RFC 8628, section 3.2). */
@@ -52,7 +52,7 @@ export async function signInByDevice(attempt: SignInAttempt): Promise<AttemptRes
   const request = formRequest(server.deviceEndpoint, form, "a device code", headers);
   if (isDryRun) {
     context.log.step(() => requestStep(context.secrets, { name: stepName(request), request }));
-    throw stoppedBeforeSignIn(context);
+    return undefined;
   }
   const response = await sendOAuthRequest(context, request, signal);
   const { error } = response.json ?? {};
@@ -67,7 +67,7 @@ export async function signInByDevice(attempt: SignInAttempt): Promise<AttemptRes
   const { url, completeUrl, userCode, expiresAt } = authorization;
   for (const page of [url, completeUrl]) if (page !== undefined) await attempt.confirmOrigin(new URL(page));
   const way = { kind: "device", url, completeUrl, userCode, expiresAt } as const;
-  const waited = await waitForUser(attempt, way, (over) => poll(attempt, client, authorization, over));
+  const waited = await attempt.waitForUser(way, (over) => poll(attempt, client, authorization, over));
   return "held" in waited ? waited : { client, outcome: waited.reply };
 }
 

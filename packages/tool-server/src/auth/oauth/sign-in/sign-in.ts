@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
+import { untilAborted } from "../../../clock.js";
 import { commandLine } from "../../../command-line.js";
 import { ToolServerError } from "../../../errors.js";
+import type { Vault } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
-import { type Discovery, discover, discoverProvider, issuerChanged } from "../discovery/discover.js";
+import { type Discovery, discover, issuerChanged } from "../discovery/discover.js";
 import { knownIssuer, requestRules } from "../discovery/known-issuers.js";
 import type { AuthorizationServer } from "../discovery/metadata.js";
-import { parseResourceChallenge, probeChallenge, type ResourceChallenge } from "../discovery/resource-challenge.js";
+import type { ResourceChallenge } from "../discovery/resource-challenge.js";
 import { scopesBeyond, selectScopes, unionOf } from "../discovery/scopes.js";
 import {
   type HeldToken,
@@ -23,9 +25,10 @@ import { createProofKey, proofKeyToJson } from "../tokens/proof-key.js";
 import type { TokenManager } from "../tokens/token-manager.js";
 import { tokensOf } from "../tokens/token-request.js";
 import type { Ask, SignInReason } from "./ask.js";
-import type { AttemptResult, SignInAttempt } from "./attempt.js";
-import { signInByBrowser } from "./browser.js";
+import type { AttemptResult, SignInAttempt, UserReply } from "./attempt.js";
+import { signInByBrowser } from "./authorization-code.js";
 import { signInByDevice } from "./device.js";
+import { loopback } from "./loopback.js";
 
 /** Options of one sign-in. */
 export interface SignInOptions {
@@ -80,10 +83,6 @@ export async function signIn(
       return other;
     }
   }
-  const { isIdentityProvider } = context;
-  const isProbed = options.challenge === undefined && !isIdentityProvider;
-  const probed = isProbed ? await probeChallenge(context, signal) : undefined;
-  const challenge = probed ?? options.challenge ?? parseResourceChallenge(undefined);
   const setAside = (item: LoginItem, issuer = ""): Promise<void> =>
     vault.withLock(vaultKeyOf(context, issuer, item), (entry) => entry.quarantine());
   // A sign-in replaces damaged entries; otherwise it would always fail.
@@ -91,17 +90,9 @@ export async function signIn(
     () => store.readPin(),
     () => setAside("issuer"),
   );
-  const discovery = isIdentityProvider
-    ? await discoverProvider(context)
-    : await discover(context, {
-        resourceMetadata: challenge.resourceMetadata,
-        isSignInRequired: probed?.isSignInRequired,
-        knownIssuer: pin?.issuer,
-        pinnedIssuer: settings.issuer,
-        signal,
-      });
+  const discovery = await discover(context, { challenge: options.challenge, knownIssuer: pin?.issuer, signal });
   if (discovery.failure !== undefined) throw discovery.failure;
-  const { server } = discovery;
+  const { server, challenge } = discovery;
   await confirmIssuer(context, discovery, ask, signal);
   const known = pin?.issuer === server.issuer ? pin : undefined;
   const confirmed = new Set(known?.confirmedOrigins);
@@ -127,6 +118,15 @@ export async function signIn(
     "asking",
     `Asking the user to sign in with ${server.issuer}, scopes: ${scopes.join(" ") || "chosen by the server"}.`,
   );
+  const prompt = {
+    server: context.server,
+    issuer: server.issuer,
+    tokenOrigin: tokenOriginOf(server),
+    reason,
+    scopes,
+    newScopes: scopesBeyond(previousScopes, scopes),
+    vault: vault.describe(),
+  };
   const attempt: SignInAttempt = {
     context,
     server,
@@ -134,25 +134,27 @@ export async function signIn(
     rules: requestRules(server, discovery.resource, settings),
     scopes,
     key,
-    nonce: isIdentityProvider ? randomBytes(32).toString("base64url") : undefined,
-    ask,
-    prompt: {
-      server: context.server,
-      issuer: server.issuer,
-      tokenOrigin: tokenOriginOf(server),
-      reason,
-      scopes,
-      newScopes: scopesBeyond(previousScopes, scopes),
-      vault: vault.describe(),
-    },
+    nonce: context.isIdentityProvider ? randomBytes(32).toString("base64url") : undefined,
+    redirector: ask.redirector ?? loopback,
     returnTo: options.returnTo,
     isDryRun: options.isDryRun ?? false,
     signal,
     confirmOrigin: (page) => confirmOrigin(context, server, page, ask, confirmed, signal),
-    signedInElsewhere: (over) => signedInSince(context, manager, startedAt, over),
+    waitForUser: (way, replied) =>
+      waitForUser(context, signal, {
+        show: (over) => ask.show({ ...prompt, way }, over),
+        replied,
+        signedInElsewhere: (over) => signedInSince(vault, manager, startedAt, over),
+      }),
   };
   const isDeviceOnly = server.authorizationEndpoint === undefined && server.deviceEndpoint !== undefined;
   const result = await attemptTwice(attempt, options.way ?? (isDeviceOnly ? "device" : "browser"));
+  if (result === undefined) {
+    throw oauthFailure(context, "SIGN_IN_NEEDED", {
+      problem: "the flow stopped before the sign-in, as requested.",
+      advice: `Sign in with: ${commandLine("login", context.server)}`,
+    });
+  }
   if ("held" in result) {
     setEnding({ outcome: "adopted", text: "Another process has signed in." });
     return result.held;
@@ -180,13 +182,51 @@ export async function signIn(
 async function attemptTwice(attempt: SignInAttempt, way: "browser" | "device"): Promise<AttemptResult> {
   const run = way === "browser" ? signInByBrowser : signInByDevice;
   const first = await run(attempt);
-  if ("held" in first || first.outcome.kind !== "refused" || first.outcome.error !== "invalid_client") return first;
-  return (await attempt.clients.drop(attempt.server, first.client)) ? run(attempt) : first;
+  if (first === undefined || "held" in first) return first;
+  const { client, outcome } = first;
+  if (outcome.kind !== "refused" || outcome.error !== "invalid_client") return first;
+  return (await attempt.clients.drop(attempt.server, client)) ? run(attempt) : first;
+}
+
+interface Waits<T> {
+  /** Resolves with the address that the user pasted, if any. */
+  show(signal: AbortSignal): Promise<string | undefined>;
+  replied(signal: AbortSignal, pasted: Promise<string>): Promise<T>;
+  signedInElsewhere(signal: AbortSignal): Promise<HeldToken>;
+}
+
+async function waitForUser<T>(
+  context: OAuthContext,
+  signal: AbortSignal,
+  { show, replied, signedInElsewhere }: Waits<T>,
+): Promise<UserReply<T>> {
+  const { clock, limits } = context;
+  const over = new AbortController();
+  const both = AbortSignal.any([signal, over.signal]);
+  const cancelTimer = clock.after(limits.signInMs, () => {
+    const problem = `the sign-in was not completed within ${limits.signInMs / 1000} s.`;
+    const advice = "Sign in again; if the browser cannot reach this machine, paste the address of its last page.";
+    over.abort(oauthFailure(context, "SIGN_IN_FAILED", { problem, advice }));
+  });
+  // Only a pasted address ends the wait; showing the page does not.
+  const pasted = show(both).then((address) => address ?? new Promise<never>(() => undefined));
+  const waits = [
+    replied(both, pasted).then((reply): UserReply<T> => ({ reply })),
+    signedInElsewhere(both).then((held): UserReply<T> => ({ held })),
+    pasted.then(() => new Promise<never>(() => undefined)),
+  ];
+  for (const wait of waits) wait.catch(() => undefined);
+  try {
+    return await untilAborted(Promise.race(waits), both);
+  } finally {
+    cancelTimer();
+    over.abort(new DOMException("The sign-in has ended.", "AbortError"));
+  }
 }
 
 /** Resolves with the token of a sign-in that another process completes after `startedAt`. */
 function signedInSince(
-  { vault }: OAuthContext,
+  vault: Vault,
   manager: TokenManager,
   startedAt: number,
   signal: AbortSignal,

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { anyCharacter } from "../../any-character.test.helper.js";
-import type { VaultKey } from "./vault.js";
+import { describeVaultKey, parseVaultKey, storageIdOf, type VaultKey } from "./vault.js";
 import { keyOf } from "./vault-contract.test.helper.js";
-import { describeVaultKey, parseVaultKey, storageIdOf } from "./vault-entry.js";
 
 const text = fc.string({ unit: anyCharacter, maxLength: 12 });
 const anyKey: fc.Arbitrary<VaultKey> = fc.record({
