@@ -68,8 +68,8 @@ async function authorize(attempt: SignInAttempt, redirect: Redirect): Promise<At
     code_verifier: authorization.codeVerifier,
     ...resourceField(rules.resource),
   };
-  const identity = nonce === undefined ? undefined : { clientId: client.clientId, nonce };
-  return { client, outcome: await requestTokens(context, { server, client, form, key, identity, signal }) };
+  const outcome = await requestTokens(context, { server, client, form, key, identity: { nonce }, signal });
+  return { client, outcome };
 }
 
 /** The port of an earlier redirect URI, if it is at the same host. */

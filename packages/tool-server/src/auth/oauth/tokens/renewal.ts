@@ -113,8 +113,7 @@ export function createTokenRenewer(
     const key = record.proofKey === undefined ? undefined : await proofKeyOf(context, record.proofKey);
     const { resource } = requestRules(server, record.resource, context.settings);
     const form = { grant_type: "refresh_token", refresh_token: record.refreshToken, ...resourceField(resource) };
-    const { idToken, subject, clientId } = record;
-    const identity = idToken === undefined ? undefined : { clientId, subject };
+    const identity = { subject: record.subject };
     const outcome = await requestTokens(context, { server, client, form, key, identity, beforeRequest, signal });
     if (outcome.kind === "tokens") {
       const { tokens } = outcome;

@@ -27,8 +27,8 @@ interface TokenRequest {
   readonly form: Readonly<Record<string, string>>;
   /** The key to bind the tokens to, if any. */
   readonly key?: ProofKey | undefined;
-  /** What the identity token must say. Default: none is needed. */
-  readonly identity?: ExpectedIdentity | undefined;
+  /** What the identity token of an identity provider must say, besides its client. */
+  readonly identity?: Omit<ExpectedIdentity, "clientId"> | undefined;
   /** Called right before each request; if it rejects, nothing is sent. */
   readonly beforeRequest?: (() => Promise<void>) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -76,12 +76,12 @@ export async function requestTokens(context: OAuthContext, request: TokenRequest
 
 function withIdentity(
   context: OAuthContext,
-  { server, identity: expected }: TokenRequest,
+  { server, client, identity: expected }: TokenRequest,
   { json }: OAuthResponse,
   tokens: TokenSet,
 ): TokenSet | string {
-  if (expected === undefined) return tokens;
-  const identity = checkIdentityToken(context, server, json, expected);
+  if (!context.isIdentityProvider) return tokens;
+  const identity = checkIdentityToken(context, server, json, { clientId: client?.clientId ?? "", ...expected });
   return typeof identity === "string" ? identity : { ...tokens, ...identity };
 }
 
