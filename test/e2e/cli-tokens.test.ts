@@ -25,10 +25,11 @@ describe("tokens", () => {
     await login(world);
     await allExpired(world);
     world.authorization.lifetimeS = 3600;
-    const before = world.authorization.count("/token");
+    // A slow login may have asked twice.
+    const [tokens, pages] = [world.authorization.count("/token"), world.authorization.count("/auth")];
     expect(await world.run(call)).toMatchObject({ code: 0, stdout: "milk, eggs\n", stderr: "" });
-    expect(world.authorization.count("/token")).toBe(before + 1);
-    expect(world.authorization.count("/auth")).toBe(1);
+    expect(world.authorization.count("/token")).toBe(tokens + 1);
+    expect(world.authorization.count("/auth")).toBe(pages);
     expect(world.filesWith(world.authorization.issued)).toEqual([]);
   });
 

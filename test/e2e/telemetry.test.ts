@@ -188,6 +188,8 @@ test("fails no call if the collector is unreachable, and reports that once, as w
     expect(await call(gateway, "auto", "web__trace")).toMatch(new RegExp(`^00-${trace}-`));
     expect(lines()).toHaveLength(1);
   }, pollOptions);
+  // Its process may start late.
+  await vi.waitFor(() => call(gateway, "legacy", "piped__trace"), pollOptions);
   for (let count = 0; count < 3; count += 1) await call(gateway, "legacy", "piped__trace");
   expect(JSON.parse(lines()[0] ?? "").reason).toMatch(/127\.0\.0\.1:9.*ECONNREFUSED.*OTEL_EXPORTER_OTLP_ENDPOINT/);
   gateway.process.kill("SIGTERM");

@@ -82,7 +82,7 @@ test.each(addings)("servers and clients work unobserved if %s of the registry th
     await (await fetch(`http://127.0.0.1:${port}`)).text(),
   ]).toEqual(["hello", "hello", "hello", "hello"]);
   await new Promise((resolve) => setImmediate(resolve));
-  expect(warnings.every((message) => message.includes("not shown"))).toBe(true);
+  expect(warnings.filter((message) => !message.includes("not shown"))).toEqual([]);
 });
 
 /** Two messages in envelopes, which are counted when they are written and read, and one body that is a message. */
@@ -178,7 +178,7 @@ test.each([
   const expected = bodies.flatMap(([, body]) => [String(body), String(body), String(body)]);
   expect(await exchangeBodies()).toEqual(expected);
   await new Promise((resolve) => setImmediate(resolve));
-  expect(warnings.every((message) => message.includes("not shown"))).toBe(true);
+  expect(warnings.filter((message) => !message.includes("not shown"))).toEqual([]);
 });
 
 test("requests and responses work unobserved if their headers cannot be read", async () => {
@@ -200,7 +200,7 @@ test("requests and responses work unobserved if their headers cannot be read", a
   sent.end(body.subarray(7));
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   expect(await buffer(response)).toEqual(body);
-  expect(warnings.every((message) => message.includes("not shown"))).toBe(true);
+  expect(warnings.filter((message) => !message.includes("not shown"))).toEqual([]);
 });
 
 test.each<[string, string | undefined]>([
@@ -226,7 +226,7 @@ test.each<[string, string | undefined]>([
     await expect(once(session, "connect")).rejects.toMatchObject({ errors: [refused, refused] });
     await closed;
     await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toMatchObject({ cause: refused });
-    expect(warnings.every((message) => message.includes("not shown"))).toBe(true);
+    expect(warnings.filter((message) => !message.includes("not shown"))).toEqual([]);
   },
 );
 
@@ -258,5 +258,5 @@ test("HTTP/2 sessions that fail are closed on both sides if trace of an object i
   await failBy((_client, accepted) => accepted.destroy(new Error("failed"), protocolError));
   await failBy((_client, accepted) => accepted.destroy(new Error("failed")));
   await failBy((client) => client.destroy(new Error("failed"), protocolError));
-  expect(warnings.every((message) => message.includes("not shown"))).toBe(true);
+  expect(warnings.filter((message) => !message.includes("not shown"))).toEqual([]);
 });
