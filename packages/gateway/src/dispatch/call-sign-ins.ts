@@ -142,11 +142,13 @@ export function createCallSignIns(options: CallSignInsOptions): RetryCall {
 
     return {
       async show(prompt, signal) {
-        const before = showing.get(prompt) ?? Promise.resolve(false);
-        // Again if it was shown some time ago, because the user may have closed the page.
-        const shown = before.then((isShown) =>
-          signal.aborted || (isShown && !mayShow(prompt.server)) ? isShown : showPage(prompt, signal),
-        );
+        const before = showing.get(prompt) ?? Promise.resolve(undefined);
+        // Again if it was shown some time ago, because the user may have closed the page. The first time not within the pause: then the
+        // page that somebody else started shows it.
+        const shown = before.then((isShown) => {
+          if (signal.aborted) return isShown ?? false;
+          return isShown === false || mayShow(prompt.server) ? showPage(prompt, signal) : true;
+        });
         showing.set(prompt, shown);
         if (!(await shown)) throw cannotBeShown(prompt.server);
         return undefined;

@@ -37,8 +37,14 @@ export async function writePrivateFile(path: string, text: string, beforeReplace
 }
 
 /** Replaces a file with another one, as `writePrivateFile` does; first writes `text` into that one, in the space that it has, if it is given. */
-export async function publishPrivateFile(from: string, path: string, text?: string): Promise<void> {
+export async function publishPrivateFile(
+  from: string,
+  path: string,
+  text?: string,
+  beforeReplace?: () => Promise<void>,
+): Promise<void> {
   await fillFile(await open(from, "r+"), text);
+  await beforeReplace?.();
   await rename(from, path);
   await syncNameOf(path);
 }

@@ -99,7 +99,7 @@ export function openEntryFolder(folder: string, header: UnlockedHeader, warn: Wa
           const entry = { key, value: JSON.parse(json), revision: randomUUID(), replaces: present?.revision };
           const hasSpace = renewal !== undefined;
           renewal = undefined;
-          if (hasSpace) await publishPrivateFile(draft, path, seal(id, entry));
+          if (hasSpace) await publishPrivateFile(draft, path, seal(id, entry), assertHeld);
           else {
             await writePrivateFile(path, seal(id, entry), assertHeld);
             await rm(draft, { force: true });

@@ -1,7 +1,7 @@
 import { createIdentityLogin, type IdentityLoginOptions } from "../../auth/oauth/login/identity.js";
 import type { OAuthLoginOptions } from "../../auth/oauth/login/login-options.js";
 import type { LoginSettings } from "../../auth/oauth/oauth-context.js";
-import { createOAuthLog } from "../../auth/oauth/oauth-log.js";
+import { createOAuthLog, type OAuthLog } from "../../auth/oauth/oauth-log.js";
 import type { Ask } from "../../auth/oauth/sign-in/ask.js";
 import type { MachineGrant } from "../../auth/oauth/tokens/machine-grant.js";
 import type { Vault } from "../../auth/vault/vault.js";
@@ -92,12 +92,15 @@ export function entryOAuthOptions(options: EntryOAuthOptions): OAuthLoginOptions
   const allowInsecureLoopback = settings.allowInsecureLoopback || new URL(url).protocol === "http:";
   // Tokens, codes and verifiers are replaced as long as the process runs; a refresh adds up to four.
   const { add } = secrets.rotating(64);
-  const log = createOAuthLog({ secrets, clock, track });
-  log.subscribe(({ severity, text }) => {
-    if (text !== "") report(info, severity, text);
-  });
+  const createLog = (): OAuthLog => {
+    const log = createOAuthLog({ secrets, clock, track });
+    log.subscribe(({ severity, text }) => {
+      if (text !== "") report(info, severity, text);
+    });
+    return log;
+  };
   const tokens = { add, redact: secrets.redact };
-  const shared = { profile, vault, http, secrets: tokens, clock, log, allowInsecureLoopback };
+  const shared = { profile, vault, http, secrets: tokens, clock, allowInsecureLoopback };
   const { identityProvider, secretCommand, grantSettings: _, ...overrides } = settings.overrides?.(server, url) ?? {};
   const { client } = overrides;
   const ofEntry = overridesOf(options.oauth ?? {}, options.secretReader());
@@ -106,8 +109,12 @@ export function entryOAuthOptions(options: EntryOAuthOptions): OAuthLoginOptions
     ...overrides,
     authorizeParameters: { ...ofEntry.authorizeParameters, ...overrides.authorizeParameters },
     ...(client && secretCommand && { client: { ...client, readSecret: options.secretReader(secretCommand) } }),
-    ...(identityProvider === undefined ? {} : { grant: enterpriseGrant({ ...identityProvider, ...shared }) }),
+    ...(identityProvider === undefined
+      ? {}
+      : { grant: enterpriseGrant({ ...identityProvider, ...shared, log: createLog() }) }),
     ...shared,
+    // Not that of the identity provider: its sign-in is another one.
+    log: createLog(),
     server,
     url,
     tenant: JSON.stringify(Object.entries(info.tenant).sort()),

@@ -11,6 +11,8 @@ import { isClientDead, registrationRequest } from "./register-client.js";
 export interface ClientChoice {
   readonly server: AuthorizationServer;
   readonly clients: ClientStore;
+  /** The client that the store has found. */
+  readonly known: KnownClient | undefined;
   /** The redirect URI, which is bound. */
   readonly redirectUri: string;
   /** Whether nothing may be registered, so that a planned registration is reported instead. */
@@ -22,9 +24,8 @@ export interface ClientChoice {
 
 /** The client to sign in with. One that the server no longer knows is registered again, once. Rejects with REGISTRATION_REFUSED. */
 export async function chooseClient(context: OAuthContext, choice: ClientChoice): Promise<OAuthClient> {
-  const { server, clients, redirectUri, isDryRun, signal } = choice;
+  const { server, clients, known, redirectUri, isDryRun, signal } = choice;
   const { log, secrets } = context;
-  const known = await clients.find(server);
   // Without an endpoint, registering sends nothing and says why it fails.
   if (isDryRun && known === undefined && server.registrationEndpoint !== undefined) {
     const request = registrationRequest(server, redirectUri);

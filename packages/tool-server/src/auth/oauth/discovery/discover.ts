@@ -95,7 +95,7 @@ export async function discover(
 
   const search = async (read: ReadMetadata): Promise<AuthorizationServer> => {
     const parts = { context, attempts, read };
-    if (isIdentityProvider) return chooseServer(parts, [settings.issuer ?? context.url.href], false, metadataGone);
+    if (isIdentityProvider) return chooseServer(parts, [settings.issuer ?? context.url.href], false);
     metadata = await searchResource(parts, challenge.resourceMetadata);
     const published = metadata?.authorizationServers ?? [];
     const named = published.length > 0 ? published : originIssuers(context.url);

@@ -268,6 +268,48 @@ test("waits for an identity provider that renews a token after 29 seconds", asyn
   expect((await identity).subject).toBe("ada");
 });
 
+test("[TS-D-IDP-3] a program that runs uses the identity that another process has signed in or out", async () => {
+  const provider = await startProvider();
+  provider.expiresAt = Math.floor(provider.clock.now() / 1000) + 3600;
+  const gateway = provider.session();
+  const signIn = () => provider.session().signIn(createPerson().person, never);
+  expect(await failureOf(gateway.identity())).toMatchObject({ code: "SIGN_IN_NEEDED" });
+  await signIn();
+  expect((await gateway.identity()).subject).toBe("ada");
+  provider.user = "eve";
+  await signIn();
+  expect((await gateway.identity()).subject).toBe("eve");
+  await provider.session().signOut();
+  expect(await failureOf(gateway.identity())).toMatchObject({ code: "SIGN_IN_NEEDED" });
+});
+
+test("a sign-in with another client id that fails leaves the identity of the user as it is", async () => {
+  const provider = await startProvider();
+  await provider.session().signIn(createPerson().person, never);
+  const show = (): Promise<never> => Promise.reject(new Error("no"));
+  await expect(provider.session({ clientId: "mistyped" }).signIn({ show }, never)).rejects.toThrow("no");
+  provider.clock.advance(25_000);
+  expect((await provider.session({ clientId: undefined }).identity()).subject).toBe("ada");
+});
+
+test("a renewal that returns no identity token is not repeated, and says what is missing", async () => {
+  const provider = await startProvider();
+  const session = provider.session();
+  await session.signIn(createPerson().person, never);
+  let requests = 0;
+  provider.onRefresh = (_, response) => {
+    requests += 1;
+    const tokens = { access_token: "a", refresh_token: "rotated", token_type: "Bearer", expires_in: 30 };
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(tokens));
+  };
+  provider.clock.advance(25_000);
+  expect(await failureOf(session.identity())).toMatchObject({
+    code: "SIGN_IN_NEEDED",
+    problem: expect.stringContaining("its response has no identity token"),
+  });
+  expect(requests).toBe(1);
+});
+
 test("reads an expiry that is not a date as expired", async () => {
   const provider = await startProvider();
   provider.expiresAt = 1e300;

@@ -1,7 +1,7 @@
 import { commandLine } from "../../../command-line.js";
 import type { ToolServerError } from "../../../errors.js";
 import { stringOf } from "../../../json-object.js";
-import { isExpired, removeTokensOf, type TokenRecord, vaultKeyOf } from "../login-store.js";
+import { heldTokenOf, isExpired, removeTokensOf, type TokenRecord, vaultKeyOf } from "../login-store.js";
 import { oauthFailure } from "../oauth-errors.js";
 import { parseEndpoint } from "../requests/endpoint-rules.js";
 import type { Ask } from "../sign-in/ask.js";
@@ -77,19 +77,25 @@ export function createIdentityLogin(options: IdentityLoginOptions): IdentityLogi
     return signInNeeded("you are not signed in to this identity provider.", client);
   };
 
-  const storedClientId = async (): Promise<string | undefined> =>
-    stringOf((await vault.get(vaultKeyOf(context, issuer, "client")))?.value.clientId);
-
-  let login: OAuthLogin | undefined;
-  /** The login with its client, which only a stored sign-in knows otherwise. */
-  const loginOf = async (): Promise<OAuthLogin | undefined> => {
-    if (login !== undefined) return login;
-    const clientId = options.clientId ?? (await storedClientId());
-    if (clientId === undefined) return undefined;
-    const authentication = clientSecret === undefined ? "none" : "client_secret_post";
-    login = createOAuthLogin({ ...loginOptions, client: { clientId, clientSecret, authentication } });
-    return login;
+  /** The client of the stored tokens, or else of the last sign-in. */
+  const storedClientId = async (): Promise<string | undefined> => {
+    const held = heldTokenOf(context, await vault.get(vaultKeyOf(context, issuer, "tokens")));
+    return held?.record.clientId ?? stringOf((await vault.get(vaultKeyOf(context, issuer, "client")))?.value.clientId);
   };
+
+  let current: { readonly clientId: string; readonly login: OAuthLogin } | undefined;
+  const loginWith = (clientId: string | undefined): OAuthLogin | undefined => {
+    if (clientId === undefined) return undefined;
+    if (current?.clientId !== clientId) {
+      const authentication = clientSecret === undefined ? "none" : "client_secret_post";
+      const client = { clientId, clientSecret, authentication } as const;
+      current = { clientId, login: createOAuthLogin({ ...loginOptions, client }) };
+    }
+    return current?.login;
+  };
+  /** The login for the stored tokens, which another process may have replaced. */
+  const storedLogin = async (): Promise<OAuthLogin | undefined> =>
+    loginWith((await storedClientId()) ?? options.clientId);
 
   const statusOf = ({ clientId, identity, expiresAt = 0, refreshToken }: TokenRecord): IdentityStatus => ({
     issuer,
@@ -101,7 +107,7 @@ export function createIdentityLogin(options: IdentityLoginOptions): IdentityLogi
 
   return {
     async signIn(ask, signal) {
-      const found = await loginOf();
+      const found = loginWith(options.clientId ?? (await storedClientId()));
       if (found === undefined) {
         const advice = "Register a client for Wirescope with the identity provider, and pass its id with --client-id.";
         throw oauthFailure(context, "SIGN_IN_FAILED", { problem: "no client id is known for it.", advice });
@@ -112,8 +118,9 @@ export function createIdentityLogin(options: IdentityLoginOptions): IdentityLogi
       return statusOf(record);
     },
     async identity() {
-      const found = await loginOf();
+      const found = await storedLogin();
       const tokens = await found?.tokens();
+      await tokens?.reload();
       const held = await tokens?.current();
       if (found === undefined || held === undefined) {
         const { refusal } = tokens?.state ?? {};
@@ -129,11 +136,11 @@ export function createIdentityLogin(options: IdentityLoginOptions): IdentityLogi
       };
     },
     async status() {
-      const held = await (await (await loginOf())?.tokens())?.reload();
+      const held = await (await (await storedLogin())?.tokens())?.reload();
       return held && statusOf(held.record);
     },
     async signOut() {
-      const report = await (await loginOf())?.signOut();
+      const report = await (await storedLogin())?.signOut();
       await removeTokensOf(context, grant);
       return report !== undefined && report.wiped.length > 0;
     },

@@ -6,7 +6,7 @@ import { type ClientStore, createClientStore } from "../clients/client-store.js"
 import { discoverIssuer } from "../discovery/discover.js";
 import type { AuthorizationServer } from "../discovery/metadata.js";
 import { parseResourceChallenge, type ResourceChallenge } from "../discovery/resource-challenge.js";
-import { maxScopes, unionOf } from "../discovery/scopes.js";
+import { maxScopes, scopesBeyond, unionOf } from "../discovery/scopes.js";
 import {
   createLoginStore,
   type HeldToken,
@@ -18,6 +18,7 @@ import {
 } from "../login-store.js";
 import type { OAuthContext } from "../oauth-context.js";
 import type { Ask } from "../sign-in/ask.js";
+import { isPortInUse } from "../sign-in/loopback.js";
 import { type SignInOptions, signIn } from "../sign-in/sign-in.js";
 import { createSignInRun } from "../sign-in/sign-in-run.js";
 import { grantName } from "../tokens/machine-grant.js";
@@ -210,13 +211,13 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
   };
 
   const parts = { context, clients, store, tokens, tokensOf };
-  const run = createSignInRun(context, (ask, signInOptions, signal) =>
+  const run = createSignInRun(context, (ask, signInOptions, signal, asked) =>
     context.log.run("sign-in", signInOptions.reason ?? "asked", async (setEnding) => {
       try {
         const task = (): Promise<HeldToken> => signIn(parts, ask, signInOptions, signal, setEnding);
-        const held = await withClaim(context, signInOptions, task, signal);
-        // Including scopes that were not granted: the call that needs them reports that, and no later sign-in requests them again.
-        pendingScopes = [];
+        const held = await withClaim(context, task, signal, asked);
+        // Also scopes that were not granted are not requested again: the call that needs them reports that.
+        pendingScopes = scopesBeyond(held.record.requestedScopes, pendingScopes);
         await store.clearFailure();
         notify("signed-in");
         return held;
@@ -316,27 +317,43 @@ const quietWaitMs = 300;
 
 /**
  * Runs a sign-in, one at a time in all processes that start one by themselves. One that a user starts does not wait: the page that
- * another process shows may be lost.
+ * another process shows may be lost. `asked` aborts as soon as a user takes part.
  */
 async function withClaim(
   context: OAuthContext,
-  { reason = "asked" }: SignInOptions,
   task: () => Promise<HeldToken>,
   signal: AbortSignal,
+  asked: AbortSignal,
 ): Promise<HeldToken> {
   const { vault, log, limits } = context;
   const key = vaultKeyOf(context, "", "sign-in");
   let isClaimed = false;
-  const claimed = (): Promise<HeldToken> => {
-    isClaimed = true;
-    return task();
+  const claim = async (waitMs: number, until: AbortSignal): Promise<HeldToken | undefined> => {
+    const claimed = (): Promise<HeldToken> => {
+      isClaimed = true;
+      return task();
+    };
+    try {
+      return await vault.withLock(key, claimed, { signal: until, waitMs });
+    } catch (error) {
+      if (isClaimed || signal.aborted || !(until.aborted || ToolServerError.is(error, "VAULT_LOCKED"))) throw error;
+      return undefined;
+    }
   };
+  const wait = (until: AbortSignal): Promise<HeldToken | undefined> => {
+    log.note("waiting", "Another process is signing in to this server; waiting for it.");
+    return claim(limits.signInMs, until);
+  };
+  const held =
+    (await claim(quietWaitMs, signal)) ?? (asked.aborted ? undefined : await wait(AbortSignal.any([signal, asked])));
+  if (held !== undefined) return held;
   try {
-    return await vault.withLock(key, claimed, { signal, waitMs: quietWaitMs });
+    return await task();
   } catch (error) {
-    if (isClaimed || !ToolServerError.is(error, "VAULT_LOCKED")) throw error;
+    // The other process listens on the port that the client is registered with.
+    if (!isPortInUse(error)) throw error;
+    const waited = await wait(signal);
+    if (waited === undefined) throw error;
+    return waited;
   }
-  if (reason === "asked") return task();
-  log.note("waiting", "Another process is signing in to this server; waiting for it.");
-  return vault.withLock(key, task, { signal, waitMs: limits.signInMs });
 }

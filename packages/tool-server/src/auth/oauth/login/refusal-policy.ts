@@ -1,6 +1,6 @@
 import { backOffMs } from "../../../back-off.js";
 import { commandLine, isPlainScope } from "../../../command-line.js";
-import { describeReason, ToolServerError } from "../../../errors.js";
+import { describeReason, ToolServerError, type ToolServerErrorCode } from "../../../errors.js";
 import { giveUp, type RefusalDecision, statusText } from "../../credentials/credential.js";
 import type { ResourceChallenge } from "../discovery/resource-challenge.js";
 import { maxScopes, scopesBeyond, unionOf } from "../discovery/scopes.js";
@@ -26,6 +26,8 @@ type RefusalPolicy = (refused: RefusedToken, signal: AbortSignal) => Promise<Ref
 export const maxNonces = 2;
 /** How often a session requests more scopes, for servers that always demand more. */
 const maxStepUps = 5;
+/** The failures of a sign-in after which the next one would fail in the same way. */
+const lastingCodes: readonly ToolServerErrorCode[] = ["REGISTRATION_REFUSED", "AUTHORIZATION_SERVER_INVALID"];
 const firstPauseMs = 30_000;
 const maxPauseMs = 600_000;
 
@@ -73,7 +75,8 @@ export function createRefusalPolicy(
       const code = status === 403 ? "FORBIDDEN" : "UNAUTHORIZED";
       const failed = await session.store.readFailure();
       const next = login === false ? `If it supports OAuth, ${howToSignIn}.` : `If it supports OAuth: ${login}`;
-      if (failed?.operation !== "sign-in") return giveUp(problem, `${key} ${next}`, code);
+      const isLasting = failed !== undefined && lastingCodes.includes(failed.error.code);
+      if (!isLasting) return giveUp(problem, `${key} ${next}`, code);
       // The same sign-in would fail again.
       return giveUp(`${problem} The last sign-in failed: ${describeReason(failed.error)}`, key, code);
     }

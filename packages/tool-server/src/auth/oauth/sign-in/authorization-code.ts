@@ -3,6 +3,7 @@ import { providerHint } from "../../../causes/provider-codes.js";
 import type { ToolServerError } from "../../../errors.js";
 import { parseUrl } from "../../../url.js";
 import { chooseClient } from "../clients/choose-client.js";
+import type { KnownClient } from "../clients/client-store.js";
 import type { OAuthClient } from "../clients/oauth-client.js";
 import { knownIssuer, type RequestRules } from "../discovery/known-issuers.js";
 import type { AuthorizationServer } from "../discovery/metadata.js";
@@ -19,10 +20,10 @@ export async function signInByBrowser(attempt: SignInAttempt): Promise<AttemptRe
   // First, because the check whether a client is still registered uses that endpoint too.
   if (server.authorizationEndpoint !== undefined) await attempt.confirmOrigin(server.authorizationEndpoint);
   const { host = knownIssuer(server.issuer)?.callbackHost, port } = context.settings.redirect ?? {};
-  const kept = (await clients.find(server))?.redirectUri;
-  const redirect = await redirector.open(context, { host, port: port ?? portOf(kept, host) });
+  const known = await clients.find(server);
+  const redirect = await redirector.open(context, { host, port: port ?? portOf(known?.redirectUri, host) });
   try {
-    const result = await authorize(attempt, redirect);
+    const result = await authorize(attempt, known, redirect);
     const outcome = result !== undefined && "outcome" in result ? result.outcome : undefined;
     const failure = outcome?.kind === "refused" ? outcome.failure : undefined;
     await redirect.end({ failure, returnTo });
@@ -33,14 +34,18 @@ export async function signInByBrowser(attempt: SignInAttempt): Promise<AttemptRe
   }
 }
 
-async function authorize(attempt: SignInAttempt, redirect: Redirect): Promise<AttemptResult> {
+async function authorize(
+  attempt: SignInAttempt,
+  known: KnownClient | undefined,
+  redirect: Redirect,
+): Promise<AttemptResult> {
   const { context, server, clients, rules, scopes, key, nonce, signal, isDryRun } = attempt;
   const { log, secrets, clock } = context;
   const { uri: redirectUri, state } = redirect;
   const requested = { redirectUri, state, rules, scopes, keyThumbprint: key?.thumbprint, nonce };
   const requestOf = (client: OAuthClient) => createAuthorizationAttempt(context, server, client, requested);
   const pageOf = (client: OAuthClient): URL => requestOf(client).url;
-  const client = await chooseClient(context, { server, clients, redirectUri, isDryRun, pageOf, signal });
+  const client = await chooseClient(context, { server, clients, known, redirectUri, isDryRun, pageOf, signal });
   const authorization = requestOf(client);
   const { url } = authorization;
   log.step(() => {

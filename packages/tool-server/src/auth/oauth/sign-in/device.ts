@@ -61,7 +61,7 @@ export async function signInByDevice(attempt: SignInAttempt): Promise<AttemptRes
       problem: `its device endpoint does not know this client (${peerErrorOf(context, response).text}).`,
       advice: "Register the client with its operator, and set clientId in the oauth settings of the server.",
     });
-    return { client, outcome: { kind: "refused", error, failure } };
+    return { client, outcome: { kind: "refused", error, failure, isSpent: false } };
   }
   const authorization = processDeviceAuthorization(context, response);
   const { url, completeUrl, userCode, expiresAt } = authorization;
@@ -74,12 +74,12 @@ export async function signInByDevice(attempt: SignInAttempt): Promise<AttemptRes
 /** A registration has a redirect URI even here, so that it works with a browser later. */
 async function clientFor({ context, server, clients, isDryRun, signal }: SignInAttempt): Promise<OAuthClient> {
   const wanted = context.settings.redirect ?? {};
-  const isKnown = (await clients.find(server)) !== undefined;
-  const redirect = isKnown || isDryRun ? undefined : await loopback.open(context, wanted);
+  const known = await clients.find(server);
+  const redirect = known !== undefined || isDryRun ? undefined : await loopback.open(context, wanted);
   const { host = "127.0.0.1", port } = wanted;
   const redirectUri = redirect?.uri ?? `http://${host}${port === undefined ? "" : `:${port}`}/callback`;
   await redirect?.end();
-  return chooseClient(context, { server, clients, redirectUri, isDryRun, signal });
+  return chooseClient(context, { server, clients, known, redirectUri, isDryRun, signal });
 }
 
 /** Parses a device authorization response. Throws SIGN_IN_FAILED, or SERVER_FAILED if it is transient. */

@@ -163,6 +163,11 @@ function cannotListen(context: OAuthContext, address: string, port: number, erro
   return oauthFailure(context, "SIGN_IN_FAILED", { problem, advice }, { cause: error });
 }
 
+/** Whether a sign-in failed because another program listens on the port of its redirect. */
+export function isPortInUse(error: unknown): boolean {
+  return error instanceof Error && errnoOf(error.cause) === "EADDRINUSE";
+}
+
 function errnoOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error ? String(error.code) : undefined;
 }

@@ -1,7 +1,9 @@
 import { expect, test, vi } from "vitest";
 import { waiting } from "../../../waiting.test.helper.js";
+import { vaultKeyOf } from "../login-store.js";
 import { browse, createOAuthWorld } from "../oauth-world.test.helper.js";
-import type { Ask, SignInPrompt } from "./ask.js";
+import type { Ask, Redirector, SignInPrompt } from "./ask.js";
+import { loopback } from "./loopback.js";
 
 interface Shown {
   readonly prompt: SignInPrompt;
@@ -124,4 +126,65 @@ test("a question to one who has left does not delay the sign-in of the others", 
   await browse(user.shown[0]?.prompt.way.url ?? "");
   expect((await signedIn).record.accessToken).toMatch(/^access-/);
   expect(leaver.shown).toEqual([]);
+});
+
+test("the page of a sign-in ends when another process has signed in, and not when it has only renewed or got fewer scopes", async () => {
+  const world = await createOAuthWorld();
+  // With another redirect, because both listen at the same time.
+  const [here, elsewhere] = [world.session(), world.session({ redirect: { host: "localhost" } })];
+  const first = await elsewhere.signIn(world.person);
+  const waiter = createWaiter();
+  const signedIn = here.signIn(waiter.ask, { scopes: ["notes:write"] });
+  await isShown(waiter);
+  await (await elsewhere.tokens())?.replace(first);
+  await elsewhere.signIn(world.person);
+  expect(here.isSigningIn).toBe(true);
+  const { revision } = await elsewhere.signIn(world.person, { scopes: ["notes:write"] });
+  expect((await signedIn).revision).toBe(revision);
+});
+
+test("a sign-in that was abandoned before its page was shown watches the vault no longer", async () => {
+  const world = await createOAuthWorld();
+  let watchers = 0;
+  const vault = {
+    ...world.vault,
+    watch: (listener: () => void) => {
+      watchers += 1;
+      const stop = world.vault.watch(listener);
+      return () => {
+        watchers -= 1;
+        stop();
+      };
+    },
+  };
+  const leaving = new AbortController();
+  const redirector: Redirector = {
+    async open(context, wanted) {
+      leaving.abort(new Error("gone"));
+      return loopback.open(context, wanted);
+    },
+  };
+  const left = world.session({ vault }).signIn({ redirector, show: async () => undefined }, {}, leaving.signal);
+  await expect(left).rejects.toThrow("gone");
+  await expect.poll(() => watchers).toBe(0);
+});
+
+test("a user who joins a sign-in that waits for another process is shown a page at once", async () => {
+  const world = await createOAuthWorld();
+  const key = vaultKeyOf(world.session().context, "", "sign-in");
+  const release = new AbortController();
+  const held = world.vault.withLock(
+    key,
+    () => new Promise<void>((resolve) => release.signal.addEventListener("abort", () => resolve())),
+  );
+  const login = world.session();
+  const [call, user] = [createWaiter(), createWaiter()];
+  const waiting = login.signIn(call.ask, { reason: "first" });
+  await expect.poll(() => world.events.some(({ kind }) => kind === "waiting")).toBe(true);
+  const asked = login.signIn(user.ask);
+  await isShown(user);
+  await browse(user.shown[0]?.prompt.way.url ?? "");
+  expect((await asked).revision).toBe((await waiting).revision);
+  release.abort();
+  await held;
 });

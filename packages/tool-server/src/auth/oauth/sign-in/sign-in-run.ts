@@ -34,21 +34,28 @@ interface Prompt {
 interface Run {
   readonly options: SignInOptions;
   readonly participants: Map<Ask, Participant>;
+  /** Aborts as soon as a user who asked for it takes part. */
+  readonly asked: AbortController;
   prompt?: Prompt;
 }
 
 export function createSignInRun(
   context: OAuthContext,
-  start: (ask: Ask, options: SignInOptions, signal: AbortSignal) => Promise<HeldToken>,
+  start: (ask: Ask, options: SignInOptions, signal: AbortSignal, asked: AbortSignal) => Promise<HeldToken>,
 ): SignInRun {
-  let run: Run = { options: {}, participants: new Map() };
+  const createRun = (options: SignInOptions): Run => ({
+    options,
+    participants: new Map(),
+    asked: new AbortController(),
+  });
+  let run = createRun({});
   const flight = createSingleFlight(async (signal) => {
     const own = run;
     const stop = context.log.subscribe((event) => {
       for (const ask of own.participants.keys()) ask.onEvent?.(event);
     }, true);
     try {
-      return await start(askEveryone(own), own.options, signal);
+      return await start(askEveryone(own), own.options, signal, own.asked.signal);
     } finally {
       stop();
     }
@@ -100,8 +107,9 @@ export function createSignInRun(
     async join(ask, options, signal) {
       signal?.throwIfAborted();
       // A run that all participants left is not joined: it would ask somebody who is gone.
-      if (!flight.isRunning) run = { options, participants: new Map() };
+      if (!flight.isRunning) run = createRun(options);
       const joined = run;
+      if ((options.reason ?? "asked") === "asked") joined.asked.abort();
       const { participants, prompt } = joined;
       const found = participants.get(ask);
       const participant = found ?? { left: new AbortController(), callers: 0 };

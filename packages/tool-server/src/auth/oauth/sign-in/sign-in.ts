@@ -75,7 +75,6 @@ export async function signIn(
   const { context, clients, store, tokens } = parts;
   const { settings, vault, clock, log } = context;
   const { reason = "asked", refused } = options;
-  const startedAt = clock.now();
   if (reason !== "asked") {
     const other = await (await tokens({ isFresh: true }))?.reload();
     if (other !== undefined && isEnough(context, other, refused, options.challenge)) {
@@ -97,7 +96,8 @@ export async function signIn(
   const known = pin?.issuer === server.issuer ? pin : undefined;
   const confirmed = new Set(known?.confirmedOrigins);
   const manager = parts.tokensOf(server.issuer);
-  const before = refused?.record ?? (await readable(() => manager.reload()))?.record;
+  const stored = (await readable(() => manager.reload()))?.record;
+  const before = refused?.record ?? stored;
   const previousScopes = before?.requestedScopes ?? known?.requestedScopes ?? [];
   await readable(
     () => vault.get(vaultKeyOf(context, server.issuer, "client")),
@@ -112,6 +112,7 @@ export async function signIn(
     server,
   });
   const scopes = unionOf(selected, options.scopes ?? []);
+  const wanted = unionOf(challenge.scopes, options.scopes ?? []);
   const isBound = settings.bindsTokens === true || discovery.bindsTokens || challenge.requiresProof;
   const key = isBound ? await createProofKey(context) : undefined;
   log.note(
@@ -144,7 +145,11 @@ export async function signIn(
       waitForUser(context, signal, {
         show: (over) => ask.show({ ...prompt, way }, over),
         replied,
-        signedInElsewhere: (over) => signedInSince(vault, manager, startedAt, over),
+        signedInElsewhere: (over) =>
+          watchTokens(vault, manager, over, (record) => {
+            const isNew = record.signedInAt !== undefined && record.signedInAt !== stored?.signedInAt;
+            return isNew && scopesBeyond(record.requestedScopes, wanted).length === 0;
+          }),
       }),
   };
   const isDeviceOnly = server.authorizationEndpoint === undefined && server.deviceEndpoint !== undefined;
@@ -201,6 +206,7 @@ async function waitForUser<T>(
   { show, replied, signedInElsewhere }: Waits<T>,
 ): Promise<UserReply<T>> {
   const { clock, limits } = context;
+  signal.throwIfAborted();
   const over = new AbortController();
   const both = AbortSignal.any([signal, over.signal]);
   const cancelTimer = clock.after(limits.signInMs, () => {
@@ -224,18 +230,18 @@ async function waitForUser<T>(
   }
 }
 
-/** Resolves with the token of a sign-in that another process completes after `startedAt`. */
-function signedInSince(
+/** Resolves with the first tokens that another process stores and that are accepted. */
+function watchTokens(
   vault: Vault,
   manager: TokenManager,
-  startedAt: number,
   signal: AbortSignal,
+  accepts: (record: TokenRecord) => boolean,
 ): Promise<HeldToken> {
   return new Promise((resolve) => {
     const stop = vault.watch(async () => {
       // The next caller that needs the token reports that it cannot be read.
       const found = await manager.reload().catch(() => undefined);
-      if (found !== undefined && (found.record.signedInAt ?? 0) > startedAt) resolve(found);
+      if (found !== undefined && accepts(found.record)) resolve(found);
     });
     signal.addEventListener("abort", stop, { once: true });
   });

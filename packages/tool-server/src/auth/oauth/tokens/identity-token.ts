@@ -39,7 +39,9 @@ export function checkIdentityToken(
   const { iss, aud, azp, exp, nonce } = claims;
   const subject = stringOf(claims.sub);
   const audiences = Array.isArray(aud) ? aud : [aud];
-  if (iss !== publishedIssuer) return "the identity token is of another issuer (iss)";
+  // The metadata of Microsoft Entra ID for several tenants has a placeholder.
+  const issuer = publishedIssuer.replace("{tenantid}", stringOf(claims.tid) ?? "");
+  if (iss !== issuer) return "the identity token is of another issuer (iss)";
   if (!audiences.includes(expected.clientId)) return "the identity token is for another client (aud)";
   if (azp !== undefined && azp !== expected.clientId) return "the identity token is for another client (azp)";
   if (expected.nonce !== undefined && nonce !== expected.nonce) return "the identity token has another nonce";

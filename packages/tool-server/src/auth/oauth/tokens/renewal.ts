@@ -129,8 +129,8 @@ export function createTokenRenewer(
         },
       };
     }
-    const { error, failure } = outcome;
-    if (error === "invalid_grant") return { kind: "dead", failure };
+    const { error, failure, isSpent } = outcome;
+    if (error === "invalid_grant" || isSpent) return { kind: "dead", failure };
     // The tokens of a deleted client are invalid too.
     if (error === "invalid_client" && client?.kind === "registered" && (await clients.drop(server, client)))
       return { kind: "dead", failure };

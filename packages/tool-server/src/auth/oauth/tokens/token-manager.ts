@@ -142,7 +142,9 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     if (acquire !== undefined) {
       const record = await withRenewalLimit(options, (signal) => untilAborted(acquire(), signal));
       setEnding({ outcome: "done", text: "Obtained a new token." });
-      return write(entry, record, found?.revision);
+      const obtained = await write(entry, record, found?.revision);
+      await options.store.clearFailure();
+      return obtained;
     }
     if (found?.record.refreshToken === undefined) {
       const isOther = found !== undefined && found.revision !== stale;

@@ -27,7 +27,7 @@ interface TokenRequest {
   readonly form: Readonly<Record<string, string>>;
   /** The key to bind the tokens to, if any. */
   readonly key?: ProofKey | undefined;
-  /** What the identity token of an identity provider must say, besides its client. */
+  /** What the identity token of an identity provider must say, in addition to its client. */
   readonly identity?: Omit<ExpectedIdentity, "clientId"> | undefined;
   /** Called right before each request; if it rejects, nothing is sent. */
   readonly beforeRequest?: (() => Promise<void>) | undefined;
@@ -37,7 +37,13 @@ interface TokenRequest {
 /** The result of a token request: tokens, or a refusal with its OAuth error code, if there is one. */
 export type TokenOutcome =
   | { readonly kind: "tokens"; readonly tokens: TokenSet }
-  | { readonly kind: "refused"; readonly error: string | undefined; readonly failure: ToolServerError };
+  | {
+      readonly kind: "refused";
+      readonly error: string | undefined;
+      readonly failure: ToolServerError;
+      /** Whether tokens were issued that must not be used, so that the grant is probably used up. */
+      readonly isSpent: boolean;
+    };
 
 /**
  * Sends a token request, and once more if the server demands a DPoP nonce. Rejects with SERVER_UNREACHABLE or SERVER_FAILED for
@@ -71,7 +77,7 @@ export async function requestTokens(context: OAuthContext, request: TokenRequest
   const failure = oauthFailure(context, "TOKEN_REFUSED", parts, {
     details: { status, said: peer.said, issuer: server.issuer },
   });
-  return { kind: "refused", error: peer.code, failure };
+  return { kind: "refused", error: peer.code, failure, isSpent: typeof parsed !== "string" };
 }
 
 function withIdentity(
