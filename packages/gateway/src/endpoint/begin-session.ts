@@ -5,11 +5,6 @@ import { readInitialize, type Session } from "../callers/session.js";
 import { responseOf } from "../callers/session-call.js";
 import type { EndpointContext } from "./endpoint-context.js";
 
-/** A new session id that cannot be guessed. */
-export function newSessionId(): string {
-  return randomBytes(24).toString("base64url");
-}
-
 /**
  * Starts a session of a legacy client, in the requested version if it is supported, else in the newest. Returns it with the response to
  * `initialize`. Throws an RpcError.
@@ -18,13 +13,14 @@ export function beginSession(
   { merged, dispatch, limits, accounts, sessions }: EndpointContext,
   requester: Requester,
   { id: requestId, params }: RpcRequest,
-  id: string = newSessionId(),
 ): { readonly session: Session; readonly response: RpcResponse } {
   const init = readInitialize(params);
   const account = accounts.create(requester, init.clientInfo);
   dispatch.count(account);
   const protocolVersion = legacyVersions.includes(init.requested) ? init.requested : legacyVersions[0];
   const { inputMs } = limits;
+  // Cannot be guessed.
+  const id = randomBytes(24).toString("base64url");
   const forwardNotification = merged.notify;
   const session = sessions.begin({ ...init, id, account, protocolVersion, dispatch, forwardNotification, inputMs });
   if (session === undefined) {

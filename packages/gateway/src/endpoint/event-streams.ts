@@ -19,8 +19,6 @@ export interface EventStream {
   send(message: RpcMessage): void;
   /** Sends a response. If the client's backlog is full, the stream is destroyed, so that the client does not wait for it. */
   respond(message: RpcResponse): void;
-  /** Sends an event that is not a message. */
-  sendEvent(type: string, data: string): void;
   end(): void;
 }
 
@@ -72,7 +70,6 @@ export function createEventStreams(maxBytes: number = maxUnreadBytes): EventStre
           if (hasRoom(response)) write(response, `event: message\ndata: ${encodeMessage(message)}\n\n`);
           else response.destroy();
         },
-        sendEvent: (type, data) => write(response, `event: ${type}\ndata: ${data}\n\n`),
         end() {
           open.delete(response);
           response.end();

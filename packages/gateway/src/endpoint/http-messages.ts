@@ -14,7 +14,14 @@ import {
 import type { MessageWriter } from "../callers/message-writer.js";
 import type { EndpointContext } from "./endpoint-context.js";
 import type { EventStream, EventStreams } from "./event-streams.js";
-import { type EndpointRequest, type EndpointResponse, isDisconnected, isJson, readBody } from "./http-request.js";
+import {
+  type EndpointRequest,
+  type EndpointResponse,
+  isDisconnected,
+  isJson,
+  readBody,
+  sessionIdOf,
+} from "./http-request.js";
 
 /** The response to one HTTP request: JSON, or an event stream if a message is sent before the response. */
 export class HttpResponseWriter implements MessageWriter {
@@ -122,17 +129,15 @@ export function endFailed(
 }
 
 /**
- * Reads the message in a POST request, and waits for its turn; `onWaiting` is called if that is not the current one. Resolves with
- * undefined if the request was refused: it is not JSON, exceeds the limit, contains no message, or contains a request while the gateway is
- * shutting down.
+ * Reads the message in a POST request, and waits for its turn. Resolves with undefined if the request was refused: it is not JSON, exceeds the
+ * limit, contains no message, or contains a request while the gateway is shutting down.
  */
 export async function readMessage(
   context: EndpointContext,
   request: EndpointRequest,
   response: EndpointResponse,
-  onWaiting: (context: EndpointContext, request: EndpointRequest) => void,
 ): Promise<ParsedMessage | undefined> {
-  const { limits, events, turns } = context;
+  const { limits, events, turns, sessions, requesterOf } = context;
   if (!isJson(request.headers["content-type"])) {
     refuse(request, response, httpError(415, "The content type must be application/json."));
     return undefined;
@@ -146,7 +151,9 @@ export async function readMessage(
   }
   const turn = turns.enter();
   if (turn !== undefined) {
-    onWaiting(context, request);
+    // A session whose request waits is not idle.
+    const session = sessionIdOf(request.headers);
+    if (session !== undefined) sessions.find(session, requesterOf(request).principal)?.touch();
     await turn;
   }
   const read = parseMessage(text);

@@ -7,7 +7,6 @@ import {
   type EndpointResponse,
   type HttpHandler,
   isDisconnected,
-  sessionIdOf,
   versionOf,
 } from "./http-request.js";
 import { serveLegacyDelete, serveLegacyGet, serveLegacyPost } from "./legacy-http.js";
@@ -47,7 +46,7 @@ async function servePost(
   request: EndpointRequest,
   response: EndpointResponse,
 ): Promise<void> {
-  const read = await readMessage(context, request, response, touchSession);
+  const read = await readMessage(context, request, response);
   if (read === undefined) return;
   if (read.kind !== "response" && isModern(read.message, request)) {
     if (!isDisconnected(response)) serveModernPost(context, request, response, read);
@@ -56,12 +55,6 @@ async function servePost(
   // A legacy client that disconnects does not cancel its calls, but a new session would be useless: the client does not get its id.
   if (read.kind === "request" && read.message.method === "initialize" && isDisconnected(response)) return;
   serveLegacyPost(context, request, response, read);
-}
-
-/** A session whose request waits is not idle. */
-function touchSession({ sessions, requesterOf }: EndpointContext, request: EndpointRequest): void {
-  const session = sessionIdOf(request.headers);
-  if (session !== undefined) sessions.find(session, requesterOf(request).principal)?.touch();
 }
 
 function isModern({ method, params }: RpcRequest | RpcNotification, request: EndpointRequest): boolean {

@@ -2,7 +2,6 @@ import type { EndpointContext } from "../endpoint/endpoint-context.js";
 import { endFailed, httpError, refuse, shuttingDown } from "../endpoint/http-messages.js";
 import type { EndpointRequest, EndpointResponse, HttpHandler } from "../endpoint/http-request.js";
 import { createMcpEndpoint } from "../endpoint/mcp-endpoint.js";
-import { createSseEndpoint, messagesPath } from "../endpoint/sse-endpoint.js";
 import type { TextPage } from "../gateway-observer.js";
 
 const mcpPath = "/mcp";
@@ -11,7 +10,7 @@ const mcpPath = "/mcp";
 export const publicPaths = ["/healthz", "/readyz"] as const;
 
 /** All paths that every gateway serves, except those of its page and its services. */
-export const servedPaths: ReadonlySet<string> = new Set([mcpPath, "/sse", messagesPath, ...publicPaths]);
+export const servedPaths: ReadonlySet<string> = new Set([mcpPath, ...publicPaths]);
 
 export interface RoutesOptions {
   /** Text that observers serve, by path. */
@@ -27,7 +26,6 @@ export interface RoutesOptions {
 /** Handles all HTTP requests that are not for Channelz or the administration, by path. */
 export function createRoutes(context: EndpointContext, options: RoutesOptions): HttpHandler {
   const { isClosing } = context;
-  const sse = createSseEndpoint(context);
   const mcp = createMcpEndpoint(context);
   const getOnly =
     (handler: HttpHandler): HttpHandler =>
@@ -40,8 +38,6 @@ export function createRoutes(context: EndpointContext, options: RoutesOptions): 
     Object.entries({
       ...options.pages,
       [mcpPath]: mcp,
-      "/sse": sse.open,
-      [messagesPath]: sse.post,
       "/healthz": getOnly((request, response) => sendText(request, response, 200, "ok\n")),
       "/readyz": getOnly((request, response) => {
         const isReady = !isClosing() && options.isReady();
@@ -61,14 +57,14 @@ export function createRoutes(context: EndpointContext, options: RoutesOptions): 
     const query = url.indexOf("?");
     const path = query < 0 ? url : url.slice(0, query);
     const page = pages.get(path);
-    const isMessage = request.method === "POST" && (path === mcpPath || path === messagesPath);
+    const isMessage = request.method === "POST" && path === mcpPath;
     try {
       // Messages that calls in flight may wait for are accepted until the end.
       if (isClosing() && !isMessage && path !== "/healthz" && path !== "/readyz") {
         refuse(request, response, shuttingDown());
       } else if (page !== undefined) page(request, response);
       else if (!options.handlePage?.(request, response, path)) {
-        refuse(request, response, httpError(404, "Nothing is served at this path."));
+        refuse(request, response, httpError(404, `Nothing is served at this path. Use Streamable HTTP at ${mcpPath}.`));
       }
     } catch (error) {
       endFailed(context, request, response, error);

