@@ -7,11 +7,6 @@ export interface Excerpt {
 /** How many bytes of the start and of the end are kept. */
 const excerptBytes = 256;
 
-/** The size of a message above which reading stops: it may never end. */
-export function maxSkippedBytes(limitBytes: number): number {
-  return 16 * limitBytes;
-}
-
 /** A message that is skipped while it arrives: its size, its start and its end. */
 export class SkippedBytes {
   readonly #maxBytes: number;
@@ -20,7 +15,7 @@ export class SkippedBytes {
   #size = 0;
 
   constructor(limitBytes: number) {
-    this.#maxBytes = maxSkippedBytes(limitBytes);
+    this.#maxBytes = 16 * limitBytes;
   }
 
   /** Whether it is so large that it may never end. */

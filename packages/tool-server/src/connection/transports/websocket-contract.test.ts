@@ -8,6 +8,8 @@ import { createWebSocketTransport } from "./websocket-transport.js";
 describeTransportContract("WebSocket", {
   kind: "ws",
   endsWithServer: true,
+  // `ws` cannot skip a message.
+  endsWithLargeResponse: true,
   async open(context, serve) {
     const { url, sockets } = await serveWebSockets((socket) => {
       const reply = {

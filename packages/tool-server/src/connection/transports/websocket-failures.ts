@@ -47,20 +47,15 @@ export function brokenWebSocket(context: TransportContext, error: Error): ToolSe
   const code = "code" in error ? String(error.code) : "";
   const subject = subjectOf(context);
   if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH" || code === "WS_ERR_TOO_MANY_BUFFERED_PARTS") {
-    return oversizedMessage(context, error);
+    const problem = `${subject} sent a message of more than ${context.limits.messageBytes} bytes, or in too many parts, which ends the connection and all calls on it.`;
+    const advice = "Request less from the server, or raise the limit.";
+    return new ToolServerError("MESSAGE_TOO_LARGE", { problem, advice }, { cause: error });
   }
   if (!code.startsWith("WS_ERR_")) return connectionBroken(context, error);
   const why = printableText(context.secrets.redact(error.message), 200);
   const problem = `${subject} violated the WebSocket protocol: ${why}.`;
   const advice = "Check the server and any proxies in between.";
   return new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice }, { cause: error });
-}
-
-/** Creates MESSAGE_TOO_LARGE for a message that is not the response to a request, so that the connection ends. */
-export function oversizedMessage(context: TransportContext, cause?: Error): ToolServerError {
-  const problem = `${subjectOf(context)} sent a message of more than ${context.limits.messageBytes} bytes, or in too many parts.`;
-  const advice = "Request less from the server, or raise the limit.";
-  return new ToolServerError("MESSAGE_TOO_LARGE", { problem, advice }, { cause });
 }
 
 /** Creates CONNECTION_LOST for a peer that did not respond to a ping. */

@@ -3,24 +3,15 @@ import type { Clock } from "../../clock.js";
 import type { NetworkSocketInfo } from "../../connection-info.js";
 import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
-import type { Excerpt } from "../../skipped-bytes.js";
 import { fixResponse } from "../rpc/message.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
-import { failOversized } from "./oversized-response.js";
 import { sendWithCredential } from "./refusal.js";
 import { createReplyQueue } from "./reply-queue.js";
 import { responseFailure } from "./response-failure.js";
 import { createStrayOutput } from "./stray-output.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
 import { connectionOver, createTransportLife, deliver } from "./transport-life.js";
-import {
-  brokenWebSocket,
-  closedByServer,
-  notTheProtocol,
-  oversizedMessage,
-  silentServer,
-  unreadMessages,
-} from "./websocket-failures.js";
+import { brokenWebSocket, closedByServer, notTheProtocol, silentServer, unreadMessages } from "./websocket-failures.js";
 import { subprotocol, upgrade } from "./websocket-upgrade.js";
 import { createWriteBacklog } from "./write-backlog.js";
 
@@ -47,8 +38,8 @@ const upgradeAdvice = "Check that the URL is a WebSocket endpoint; for an HTTP s
  * with the upgrade request. `start` rejects with SERVER_UNREACHABLE, UNAUTHORIZED, FORBIDDEN, REDIRECT_REFUSED, SERVER_FAILED
  * or NOT_A_TOOL_SERVER. `send` resolves when the message is written.
  *
- * It fails with the error for the server's close code, usually CONNECTION_LOST, and if the server does not respond to a ping or does not
- * read.
+ * It fails with the error for the server's close code, usually CONNECTION_LOST; with MESSAGE_TOO_LARGE, even if the message is the response to
+ * one request; and if the server does not respond to a ping or does not read.
  */
 export function createWebSocketTransport(context: NetworkContext): ToolTransport {
   const { server, info, report, clock } = context;
@@ -91,14 +82,6 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
       deliver(transport, fixResponse(message));
     }
   };
-  /** Fails the request whose response is too large. If that is not known, the transport fails. */
-  const onSkipped = (message: Excerpt): void => {
-    if (life.isOver) return;
-    opened?.keepAlive.onReceived();
-    const id = failOversized(context, transport, message);
-    if (id === undefined) fail(oversizedMessage(context), 1009);
-    else opened?.streams.skipped(id);
-  };
   const follow = (webSocket: WebSocket, socketInfo: NetworkSocketInfo): void => {
     if (life.isOver) {
       webSocket.terminate();
@@ -139,7 +122,7 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
     const { signal } = cancelled;
     const response = await sendWithCredential(
       context,
-      (headers) => upgrade(context, { headers, signal, onOpen: follow, onSkipped }),
+      (headers) => upgrade(context, { headers, signal, onOpen: follow }),
       { method: "GET", url: context.url, signal },
     );
     if (response.status !== 101) {

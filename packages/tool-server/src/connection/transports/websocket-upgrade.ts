@@ -5,10 +5,8 @@ import type { NetworkSocketInfo } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
 import type { ResponseHeaders } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
-import type { Excerpt } from "../../skipped-bytes.js";
 import type { ResponseHead } from "./refusal.js";
 import type { NetworkContext } from "./transport.js";
-import { skipLargeMessages } from "./websocket-frames.js";
 
 export const subprotocol = "mcp";
 
@@ -20,8 +18,6 @@ export interface UpgradeOptions {
   readonly signal: AbortSignal;
   /** Called synchronously when it opens: a message may follow in the same read. */
   readonly onOpen: (webSocket: WebSocket, socketInfo: NetworkSocketInfo) => void;
-  /** Called with a message above the limit, which is skipped; with empty strings if it may never end. */
-  readonly onSkipped: (message: Excerpt) => void;
 }
 
 /**
@@ -30,7 +26,7 @@ export interface UpgradeOptions {
  */
 export async function upgrade(context: NetworkContext, options: UpgradeOptions): Promise<ResponseHead> {
   const { http, clock, limits, server } = context;
-  const { headers, signal, onOpen, onSkipped } = options;
+  const { headers, signal, onOpen } = options;
   // Loaded on demand, because few configurations have such a server.
   const { WebSocket } = await import("ws");
   signal.throwIfAborted();
@@ -43,7 +39,6 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
     socket.destroy();
     throw signal.reason;
   }
-  skipLargeMessages(socket, limits.messageBytes, onSkipped);
   const settings: ClientOptions & { readonly closeTimeout: number } = {
     // Instead of an agent, so that the socket is the one that is published.
     createConnection: () => socket,
