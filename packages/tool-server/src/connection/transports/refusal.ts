@@ -6,7 +6,7 @@ import { type Cause, foundWeight } from "../../causes/cause-table.js";
 import { formatFix } from "../../causes/fixes.js";
 import { explainRefusal } from "../../causes/refusal-causes.js";
 import { describeChallenge } from "../../causes/refusal-evidence.js";
-import { ToolServerError, type ToolServerErrorDetails } from "../../errors.js";
+import { ToolServerError } from "../../errors.js";
 import type { ResponseHeaders } from "../../http/http-client.js";
 import { quotedText } from "../../printable-text.js";
 import type { NetworkContext } from "./transport.js";
@@ -44,11 +44,9 @@ async function handleRefusal(context: NetworkContext, refusal: Refusal): Promise
   const causes = explainRefusal(evidence, { server });
   const isOAuth = credential.kind === "oauth";
   // OAuth has its own diagnosis of a missing token or scope, and its own advice; a vague guess would only distract from it.
-  const shown = isOAuth
-    ? likeliest(
-        causes.filter(({ code, weight }) => Object.keys(sent).length > 0 && weight >= 0.5 && !oauthCodes.has(code)),
-      )
-    : likeliest(causes);
+  const isCertain = ({ code, weight }: Cause): boolean =>
+    Object.keys(sent).length > 0 && weight >= 0.5 && !oauthCodes.has(code);
+  const shown = likeliest(isOAuth ? causes.filter(isCertain) : causes);
   const problems = shown.map(({ problem }) => problem);
   const [first] = shown;
   const parts = {
@@ -73,20 +71,19 @@ interface ObservedCredentialRequest extends CredentialRequest {
 /** The headers of the credential, which may have to be obtained first. */
 export async function awaitHeaders(context: NetworkContext, request: ObservedCredentialRequest): Promise<HeaderFields> {
   request.phases?.begin("credential", context.info.connection);
-  return obtainHeaders(context, request, { wasSent: false });
+  return obtainHeaders(context, request);
 }
 
-/** Obtains the headers, and ends the phase of the credential. `details` are those of an error of the application. */
+/** Obtains the headers, and ends the phase of the credential. */
 async function obtainHeaders(
   context: NetworkContext,
   { phases, ...request }: ObservedCredentialRequest,
-  details?: ToolServerErrorDetails,
 ): Promise<HeaderFields> {
   let headers: HeaderFields;
   try {
     headers = await context.credential.headers(request);
   } catch (error) {
-    throw credentialFailure(error, context, request.signal, details);
+    throw credentialFailure(error, context, request.signal);
   }
   phases?.end("credential");
   return headers;
@@ -94,13 +91,12 @@ async function obtainHeaders(
 
 /**
  * The failure of a credential. A vault, a sign-in or a secret may be functions of the application, which throw errors of their own: without
- * a code, these would be reported as an invalid response of the server.
+ * a code, these would be reported as an invalid response of the server. A server that refused the request did not run it either.
  */
 function credentialFailure(
   error: unknown,
   { server, secrets }: Pick<NetworkContext, "server" | "secrets">,
   signal: CredentialRequest["signal"],
-  details: ToolServerErrorDetails = {},
 ): unknown {
   if (ToolServerError.is(error) || signal?.aborted) return error;
   const said = secrets.redact(error instanceof Error ? error.message : String(error));
@@ -110,7 +106,7 @@ function credentialFailure(
     advice:
       "Check the vault, the sign-in and the client secret that the application passed; `cause` is the original error.",
   };
-  return new ToolServerError("CREDENTIAL_UNUSABLE", parts, { cause: error, details });
+  return new ToolServerError("CREDENTIAL_UNUSABLE", parts, { cause: error, details: { wasSent: false } });
 }
 
 /** The status and headers of a response. */

@@ -6,9 +6,8 @@ import { printableText } from "../../printable-text.js";
 import { originOf, parseUrl } from "../../url.js";
 import type { Post } from "./posts.js";
 import { sendWithCredential } from "./refusal.js";
-import { subjectOf } from "./streamable-http-failures.js";
+import { readUnexpected, sessionLost, statusFailure, subjectOf } from "./response-failures.js";
 import type { NetworkContext } from "./transport.js";
-import { sessionLost } from "./transport-life.js";
 
 interface SsePost {
   readonly post: Post;
@@ -26,9 +25,6 @@ interface SsePost {
  * code for it.
  */
 const unknownSession = "No transport found for sessionId";
-
-/** How much of the response to a rejected message is read, in bytes. */
-const readBytes = 4096;
 
 /**
  * Posts a message; resolves when the server accepted it. Rejects with SESSION_LOST if the server does not know the session, with
@@ -58,21 +54,14 @@ export async function postMessage(context: NetworkContext, message: SsePost): Pr
     response.discard();
     return;
   }
-  throw await postFailure(context, response);
+  throw await postFailure({ ...context, url: endpoint }, response);
 }
 
-async function postFailure({ server, secrets }: NetworkContext, response: HttpResponse): Promise<ToolServerError> {
-  const { status } = response;
-  const text = await response.text(readBytes).catch(() => "");
-  const subject = `The server ${JSON.stringify(server)}`;
-  if (status === 404 || status === 410 || (status === 400 && text.startsWith(unknownSession))) {
-    return sessionLost(subject, status);
-  }
-  const words = printableText(secrets.redact(text).trim(), 200);
-  const said = words === "" ? "" : `, saying: "${words}"`;
-  const problem = `${subject} did not accept the message: it responded with ${status}${said}.`;
-  const parts = { problem, advice: "Check the log of the server." };
-  return new ToolServerError(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", parts, { details: { status } });
+async function postFailure(context: NetworkContext, response: HttpResponse): Promise<ToolServerError> {
+  const unexpected = await readUnexpected(response, context.clock);
+  const { status, text } = unexpected;
+  const isLost = status === 404 || status === 410 || (status === 400 && text.startsWith(unknownSession));
+  return isLost ? sessionLost(context, unexpected) : statusFailure(context, unexpected, "POST");
 }
 
 /**

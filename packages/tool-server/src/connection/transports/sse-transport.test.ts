@@ -334,7 +334,7 @@ describe("a posted message", () => {
     await expect(transport.send(requestOf(1))).rejects.toMatchObject({
       code,
       details: { status },
-      message: expect.stringContaining(`responded with ${status}, saying: "bad \\x1b[1m [redacted]`),
+      message: expect.stringContaining(`returned ${status} to POST /messages. It says: "bad \\x1b[1m [redacted]`),
     });
     expect(transport.failure).toBeUndefined();
   });

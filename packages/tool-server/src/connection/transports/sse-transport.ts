@@ -4,17 +4,15 @@ import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser, type StreamEvent } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { sendWithinOrigin } from "../../http/redirects.js";
-import { printableText } from "../../printable-text.js";
 import { cancelledIdOf, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { fixResponse } from "../rpc/message.js";
 import { failOversized } from "./oversized-response.js";
 import { createPosts, maxConcurrentReplies } from "./posts.js";
 import { sendWithCredential } from "./refusal.js";
 import { createReplyQueue } from "./reply-queue.js";
-import { responseFailure } from "./response-failure.js";
+import { readUnexpected, statusFailure, subjectOf } from "./response-failures.js";
 import { parseMessageEndpoint, postMessage } from "./sse-post.js";
 import { createStrayOutput } from "./stray-output.js";
-import { subjectOf } from "./streamable-http-failures.js";
 import { eventStream, mediaTypeOf } from "./streamable-http-session.js";
 import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
 import { connectionBroken, connectionOver, createTransportLife, deliver } from "./transport-life.js";
@@ -32,7 +30,7 @@ const closeDelayMs = 1000;
  * It fails with CONNECTION_LOST when the stream ends, and with SESSION_LOST when the server no longer knows the session.
  */
 export function createSseTransport(context: NetworkContext): ToolTransport {
-  const { server, url, clock, limits, secrets } = context;
+  const { server, url, clock, limits } = context;
   const subject = subjectOf(context);
   const life = createTransportLife(server);
   const cancelled = new AbortController();
@@ -118,15 +116,8 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
         isBackground: true,
       });
     const response = await sendWithCredential(context, sendRequest, { method: "GET", url, signal: cancelled.signal });
-    const { status, headers } = response;
-    const type = mediaTypeOf(response);
-    if (status === 200 && type === eventStream) return readEvents(response);
-    response.discard();
-    if (status !== 200)
-      throw responseFailure(context, { status, headers, request: "the request for its event stream", advice });
-    const what = type === "" ? "without a content type" : `of type ${printableText(secrets.redact(type), 100)}`;
-    const problem = `${subject} responded with a body ${what}, not with an event stream.`;
-    throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice });
+    if (response.status === 200 && mediaTypeOf(response) === eventStream) return readEvents(response);
+    throw statusFailure(context, await readUnexpected(response, clock), "GET", advice);
   };
   const sendMessage = async (message: RpcMessage, options?: ToolSendOptions): Promise<void> => {
     life.assertOpen();

@@ -2,7 +2,7 @@ import { createBackOff } from "../../back-off.js";
 import { sleep } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpResponse } from "../../http/http-client.js";
-import { readUnexpected, statusFailure } from "./streamable-http-failures.js";
+import { readUnexpected, statusFailure } from "./response-failures.js";
 import { lossOf } from "./streamable-http-lost-session.js";
 import {
   isTemporary,

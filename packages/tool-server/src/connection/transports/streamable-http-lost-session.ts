@@ -1,6 +1,6 @@
 import type { ToolServerError } from "../../errors.js";
 import { rpcCodes } from "../rpc/json-rpc.js";
-import { readUnexpected, rpcErrorIn, sessionLostBy, type UnexpectedResponse } from "./streamable-http-failures.js";
+import { readUnexpected, rpcErrorIn, sessionLost, type UnexpectedResponse } from "./response-failures.js";
 import { type HttpSession, messageHeaders } from "./streamable-http-session.js";
 
 /** The JSON-RPC codes with which the SDK's servers and its published examples reject a session with status 400. */
@@ -14,7 +14,7 @@ const sessionCodes: ReadonlySet<number> = new Set([rpcCodes.failed, rpcCodes.ses
 export async function lossOf(session: HttpSession, response: UnexpectedResponse): Promise<ToolServerError | undefined> {
   if (session.id === undefined || !mayBeLoss(response) || !(await isPingRejected(session))) return undefined;
   session.isForgotten = true;
-  return sessionLostBy(session.context, response);
+  return sessionLost(session.context, response);
 }
 
 function mayBeLoss({ status, text }: UnexpectedResponse): boolean {

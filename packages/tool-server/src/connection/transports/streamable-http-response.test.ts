@@ -86,7 +86,7 @@ describe("a response", () => {
     clock.advance(500);
     const { code, message } = await failed;
     expect([code, started.server.requests.length]).toEqual(["CONNECTION_LOST", 2]);
-    expect(message).toContain("with a response of type text/html, not with text/event-stream");
+    expect(message).toContain("with a response of type text/html. Check the URL. GET has to return text/event-stream");
   });
 
   test("resumes a response that breaks off again and again more slowly each time, whatever the server's retry says", async () => {

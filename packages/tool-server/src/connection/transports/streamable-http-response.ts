@@ -6,7 +6,7 @@ import type { HttpResponse } from "../../http/http-client.js";
 import { type RequestId, type RpcMessage, responseIdOf } from "../rpc/json-rpc.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import type { Post } from "./posts.js";
-import { notAMessage, responseInvalid, responseLost } from "./streamable-http-failures.js";
+import { notAMessage, responseInvalid, responseLost } from "./response-failures.js";
 import { readEvents, resumeEvents, type StreamPosition, streamBackOff } from "./streamable-http-resumption.js";
 import type { HttpSession } from "./streamable-http-session.js";
 

@@ -5,7 +5,7 @@ import { createEventStreamParser } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import type { RpcMessage } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
-import { readUnexpected, responseLost, statusFailure, subjectOf } from "./streamable-http-failures.js";
+import { readUnexpected, responseLost, statusFailure, subjectOf } from "./response-failures.js";
 import { eventStream, type HttpSession, mediaTypeOf, requestEvents } from "./streamable-http-session.js";
 
 /** Where an event stream continues after it has ended. */

@@ -13,7 +13,7 @@ import { parseMessages } from "../rpc/message.js";
 import { createPosts, maxConcurrentReplies, type Post } from "./posts.js";
 import { awaitHeaders, retryRefused } from "./refusal.js";
 import { createReplyQueue } from "./reply-queue.js";
-import { notAToolServer, readUnexpected, statusFailure } from "./streamable-http-failures.js";
+import { notAToolServer, readUnexpected, statusFailure } from "./response-failures.js";
 import { listenToServer } from "./streamable-http-listener.js";
 import { lossOf } from "./streamable-http-lost-session.js";
 import { type OpenRequest, readEventResponse, readJsonResponse } from "./streamable-http-response.js";

@@ -97,15 +97,6 @@ export function connectionBroken({ server, secrets }: TransportContext, error: u
   return new ToolServerError("CONNECTION_LOST", { problem, advice: "Connect again." }, { cause: error });
 }
 
-/** Creates SESSION_LOST for a server, the subject of the message, that responds with this status. */
-export function sessionLost(subject: string, status: number, said = ""): ToolServerError {
-  const parts = {
-    problem: `${subject} no longer knows the session (HTTP ${status}).${said}`,
-    advice: "Connect again.",
-  };
-  return new ToolServerError("SESSION_LOST", parts, { details: { status, wasSent: false } });
-}
-
 /** Delivers a message. An exception of the listener is reported, and does not stop the reading. */
 export function deliver(transport: ToolTransport, message: RpcMessage, extra?: ToolMessageExtra): void {
   try {

@@ -1,6 +1,7 @@
 import { ToolServerError, type ToolServerErrorCode } from "../../errors.js";
 import { printableText } from "../../printable-text.js";
-import type { TransportContext } from "./transport.js";
+import { subjectOf } from "./response-failures.js";
+import type { NetworkContext } from "./transport.js";
 import { connectionBroken } from "./transport-life.js";
 
 interface CloseMeaning {
@@ -34,7 +35,7 @@ const meanings: Readonly<Record<number, CloseMeaning>> = {
   3008: { what: "timed out" },
 };
 
-export function closedByServer(context: TransportContext, closeCode: number, reason: Buffer): ToolServerError {
+export function closedByServer(context: NetworkContext, closeCode: number, reason: Buffer): ToolServerError {
   const meaning = meanings[closeCode] ?? { what: "closed the connection with its own code" };
   const { what, code = "CONNECTION_LOST", advice = "Connect again." } = meaning;
   const words = printableText(context.secrets.redact(reason.toString("utf8")), 200);
@@ -43,7 +44,7 @@ export function closedByServer(context: TransportContext, closeCode: number, rea
 }
 
 /** Converts an error of an open WebSocket. */
-export function brokenWebSocket(context: TransportContext, error: Error): ToolServerError {
+export function brokenWebSocket(context: NetworkContext, error: Error): ToolServerError {
   const code = "code" in error ? String(error.code) : "";
   const subject = subjectOf(context);
   if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH" || code === "WS_ERR_TOO_MANY_BUFFERED_PARTS") {
@@ -59,23 +60,19 @@ export function brokenWebSocket(context: TransportContext, error: Error): ToolSe
 }
 
 /** Creates CONNECTION_LOST for a peer that did not respond to a ping. */
-export function silentServer(context: TransportContext, timeoutMs: number): ToolServerError {
+export function silentServer(context: NetworkContext, timeoutMs: number): ToolServerError {
   const problem = `${subjectOf(context)} did not respond to a ping within ${timeoutMs} ms.`;
   return new ToolServerError("CONNECTION_LOST", { problem, advice: "Check the network, and connect again." });
 }
 
 /** Creates CONNECTION_LOST for a peer that does not read what it is sent. */
-export function unreadMessages(context: TransportContext): ToolServerError {
+export function unreadMessages(context: NetworkContext): ToolServerError {
   const problem = `${subjectOf(context)} did not read its input for ${context.limits.stallMs / 1000} s.`;
   return new ToolServerError("CONNECTION_LOST", { problem, advice: "Check what the server is doing." });
 }
 
 /** Creates NOT_A_TOOL_SERVER for data that is not JSON-RPC. */
-export function notTheProtocol(context: TransportContext, what: string): ToolServerError {
+export function notTheProtocol(context: NetworkContext, what: string): ToolServerError {
   const problem = `${subjectOf(context)} sent ${what} instead of JSON-RPC as text.`;
   return new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice: "Check the URL." });
-}
-
-function subjectOf({ server }: TransportContext): string {
-  return `The server ${JSON.stringify(server)}`;
 }

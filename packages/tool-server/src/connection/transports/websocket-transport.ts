@@ -7,7 +7,7 @@ import { fixResponse } from "../rpc/message.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
 import { sendWithCredential } from "./refusal.js";
 import { createReplyQueue } from "./reply-queue.js";
-import { responseFailure } from "./response-failure.js";
+import { statusFailure } from "./response-failures.js";
 import { createStrayOutput } from "./stray-output.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
 import { connectionOver, createTransportLife, deliver } from "./transport-life.js";
@@ -120,15 +120,16 @@ export function createWebSocketTransport(context: NetworkContext): ToolTransport
   };
   const connect = async (): Promise<void> => {
     const { signal } = cancelled;
-    const response = await sendWithCredential(
+    const { status, headers } = await sendWithCredential(
       context,
       (headers) => upgrade(context, { headers, signal, onOpen: follow }),
       { method: "GET", url: context.url, signal },
     );
-    if (response.status !== 101) {
-      throw responseFailure(context, { ...response, request: "the upgrade to WebSocket", advice: upgradeAdvice });
+    if (status !== 101) {
+      const response = { status, headers, mediaType: headers["content-type"] ?? "", text: "" };
+      throw statusFailure(context, response, "the upgrade to WebSocket at", upgradeAdvice);
     }
-    if (response.headers["sec-websocket-protocol"] === undefined) {
+    if (headers["sec-websocket-protocol"] === undefined) {
       report(info, "warning", `The server did not select the subprotocol ${subprotocol}; continuing.`);
     }
   };

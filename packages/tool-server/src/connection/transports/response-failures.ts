@@ -5,14 +5,14 @@ import {
   type ToolServerErrorCode,
   type ToolServerErrorDetails,
 } from "../../errors.js";
-import type { HttpResponse } from "../../http/http-client.js";
+import type { HttpResponse, ResponseHeaders } from "../../http/http-client.js";
 import { isPage, titleOfPage } from "../../page-text.js";
 import { printableText } from "../../printable-text.js";
+import { originOf, parseUrl } from "../../url.js";
 import type { RequestId, RpcErrorObject } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
 import { eventStream, json, mediaTypeOf } from "./streamable-http-session.js";
 import type { NetworkContext } from "./transport.js";
-import { sessionLost } from "./transport-life.js";
 
 /** How much of an unexpected response is read, and for how long. */
 const readBytes = 16 * 1024;
@@ -26,7 +26,7 @@ export interface UnexpectedResponse {
   readonly mediaType: string;
   /** The start of the body. */
   readonly text: string;
-  readonly retryAfter: string | undefined;
+  readonly headers: ResponseHeaders;
 }
 
 /** Reads the start of an unexpected response. Never rejects. */
@@ -43,48 +43,84 @@ export async function readUnexpected(response: HttpResponse, clock: Clock): Prom
     status: response.status,
     mediaType: mediaTypeOf(response),
     text: Buffer.concat(chunks).subarray(0, readBytes).toString("utf8"),
-    retryAfter: response.headers["retry-after"],
+    headers: response.headers,
   };
 }
 
+interface StatusMeaning {
+  readonly code: ToolServerErrorCode;
+  readonly advice: string;
+  /** Whether the URL may be that of another kind of server, so that the advice of the transport is better. */
+  readonly isAboutUrl?: boolean;
+}
+
+const overloaded: StatusMeaning = { code: "SERVER_FAILED", advice: "Try again later." };
+
+/** The meanings of statuses: by status, else by the first digit. */
+const meanings: Readonly<Record<string, StatusMeaning>> = {
+  2: {
+    code: "RESPONSE_INVALID",
+    advice: `Check the URL. GET has to return ${eventStream}, or 405 if the server has no event stream.`,
+    isAboutUrl: true,
+  },
+  3: {
+    code: "REDIRECT_REFUSED",
+    advice: "Headers are never sent to another origin. Put the URL of the server itself into the configuration.",
+  },
+  4: { code: "SERVER_FAILED", advice: "Check the request and the URL.", isAboutUrl: true },
+  404: { code: "SERVER_FAILED", advice: "Check the path of the URL: many servers use /mcp.", isAboutUrl: true },
+  405: {
+    code: "SERVER_FAILED",
+    advice: "Check the path of the URL; for a server with the older /sse endpoint, use the type sse.",
+    isAboutUrl: true,
+  },
+  413: { code: "MESSAGE_TOO_LARGE", advice: "Send smaller messages." },
+  429: overloaded,
+  5: { code: "SERVER_FAILED", advice: "Check the log of the server." },
+  503: overloaded,
+};
+
 /**
- * Converts a response that the method does not allow, and that is not about the credential or the session: RESPONSE_INVALID for a
- * success that is no event stream, or SERVER_FAILED.
+ * Converts a response that the protocol does not define, and that is not about the credential or the session. `request` is what it
+ * responds to, before the path: `POST`. With `urlAdvice`, a status that may be about the URL is NOT_A_TOOL_SERVER.
  */
 export function statusFailure(
   context: NetworkContext,
   response: UnexpectedResponse,
-  method: "GET" | "POST",
+  request: string,
+  urlAdvice?: string,
 ): ToolServerError {
   const { status } = response;
-  const words = saidIn(context, response);
-  const returned = `${subjectOf(context)} returned ${status} to ${method} ${pathOf(context)}`;
-  if (status >= 200 && status < 300) {
-    const problem = `${returned} with a response ${typeOf(context, response)}, not with ${eventStream}.${words}`;
-    const advice = "Check the URL. A server that has no event stream for GET has to return 405.";
-    return failure("RESPONSE_INVALID", { problem, advice }, { status });
+  const meaning = meanings[status] ?? meanings[String(status).charAt(0)] ?? overloaded;
+  const problem = `${subjectOf(context)} returned ${status} to ${request} ${pathOf(context)}${whereOf(context, response)}.${saidIn(context, response)}`;
+  const details = { status, rpcCode: rpcErrorIn(response.text)?.code };
+  if (meaning.isAboutUrl === true && urlAdvice !== undefined) {
+    return failure("NOT_A_TOOL_SERVER", { problem, advice: urlAdvice }, details);
   }
-  const problem = `${returned}.${words}`;
-  const parts = { problem, advice: adviceFor(response) };
-  return failure(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", parts, { status, ...rpcErrorOf(response) });
+  const wait = meaning === overloaded ? response.headers["retry-after"] : undefined;
+  const advice = wait === undefined ? meaning.advice : `Try again after ${waitOf(context, wait)}.`;
+  return failure(meaning.code, { problem, advice }, details);
+}
+
+/** What is wrong with a success, or where a redirect leads: without path and query, which may contain secrets. */
+function whereOf(context: NetworkContext, response: UnexpectedResponse): string {
+  const { status, headers } = response;
+  if (status < 300) return ` with a response ${typeOf(context, response)}`;
+  if (status >= 400) return "";
+  const target = headers.location === undefined ? undefined : parseUrl(headers.location, context.url);
+  return `, which redirects it ${target === undefined ? "elsewhere" : `to ${quoteOf(context, originOf(target))}`}`;
+}
+
+function waitOf(context: NetworkContext, retryAfter: string): string {
+  return /^\d{1,9}$/.test(retryAfter) ? `${Number(retryAfter)} s` : quoteOf(context, retryAfter);
 }
 
 /** Creates SESSION_LOST for a response of the server. */
-export function sessionLostBy(context: NetworkContext, response: UnexpectedResponse): ToolServerError {
-  return sessionLost(subjectOf(context), response.status, saidIn(context, response));
-}
-
-function adviceFor({ status, retryAfter }: UnexpectedResponse): string {
-  if (status === 404) return "Check the path of the URL: many servers use /mcp.";
-  if (status === 405) return "Check the path of the URL; for a server with the older /sse endpoint, use the type sse.";
-  if (status === 429 || status === 503) {
-    return retryAfter === undefined ? "Try again later." : `Try again after ${waitOf(retryAfter)}.`;
-  }
-  return status >= 500 ? "Check the log of the server." : "Check the request and the URL.";
-}
-
-function waitOf(retryAfter: string): string {
-  return /^\d{1,9}$/.test(retryAfter) ? `${Number(retryAfter)} s` : printableText(retryAfter, 50);
+export function sessionLost(context: NetworkContext, response: UnexpectedResponse): ToolServerError {
+  const { status } = response;
+  const problem = `${subjectOf(context)} no longer knows the session (HTTP ${status}).${saidIn(context, response)}`;
+  const details = { status, wasSent: false };
+  return new ToolServerError("SESSION_LOST", { problem, advice: "Connect again." }, { details });
 }
 
 /** Creates NOT_A_TOOL_SERVER for a successful response that the protocol does not define, and describes it. */
@@ -141,23 +177,11 @@ export function subjectOf({ server, url, secrets }: NetworkContext): string {
 }
 
 /** What a response says, as a sentence: the message of a JSON-RPC error, else the start of its text. */
-function saidIn(context: NetworkContext, response: UnexpectedResponse): string {
-  const said = excerptOf(context, response);
-  return said === "" ? "" : ` It says: "${said}".`;
-}
-
-function excerptOf(context: NetworkContext, response: UnexpectedResponse): string {
-  const { mediaType, text } = response;
-  const error = rpcErrorIn(text);
-  if (error !== undefined) return quoteOf(context, error.message);
-  if (isPage(text)) return quoteOf(context, titleOfPage(text) ?? "");
+function saidIn(context: NetworkContext, { mediaType, text }: UnexpectedResponse): string {
   const isText = mediaType === "" || mediaType.startsWith("text/") || mediaType.endsWith("json");
-  return isText ? quoteOf(context, text.trim()) : "";
-}
-
-function rpcErrorOf({ text }: UnexpectedResponse): ToolServerErrorDetails {
-  const error = rpcErrorIn(text);
-  return error === undefined ? {} : { rpcCode: error.code };
+  const start = isPage(text) ? (titleOfPage(text) ?? "") : isText ? text.trim() : "";
+  const said = quoteOf(context, rpcErrorIn(text)?.message ?? start);
+  return said === "" ? "" : ` It says: "${said}".`;
 }
 
 /** The JSON-RPC error in a body, and the id of the request that it responds to. */
