@@ -45,14 +45,15 @@ export interface FailureKind {
 export type Cause = "killed" | "changed by a reload" | "taken out by a reload";
 
 const gone = /ended during|was closed|is unavailable/;
+const reloaded = new RegExp(`${gone.source}|was just changed or removed`);
 
 /** How a call may fail by it. */
 const consequences: Readonly<Record<Cause, RegExp>> = {
   killed: new RegExp(
     `${gone.source}|(?:closed|ended) the connection|cut off|broke off|Cannot reach|SIGKILL|no longer knows`,
   ),
-  "changed by a reload": gone,
-  "taken out by a reload": new RegExp(`${gone.source}|Tool "[^"]+" does not exist|was just removed`),
+  "changed by a reload": reloaded,
+  "taken out by a reload": new RegExp(`${reloaded.source}|Tool "[^"]+" does not exist`),
 };
 
 interface Disturbance {

@@ -1,5 +1,5 @@
 import type { Client } from "@modelcontextprotocol/client";
-import { completable, inputRequired, McpServer } from "@modelcontextprotocol/server";
+import { inputRequired, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { prefixedUri } from "./dispatch/prefixed-uri.js";
@@ -13,7 +13,7 @@ import {
   textOf,
 } from "./gateway.test.helper.js";
 import { pipes, serveHolding } from "./holding-servers.test.helper.js";
-import { modernListener, serve, serveModern } from "./tool-servers.test.helper.js";
+import { makeEcho, modernListener, serve, serveModern } from "./tool-servers.test.helper.js";
 
 const call = (name: string) => ({ name, arguments: {} });
 const form = { type: "object" as const, properties: {} };
@@ -62,7 +62,7 @@ describe.each(["legacy", "modern"] as const)("a call in flight on a %s server th
     expect(objectsOf(gateway)).toEqual(before.map((count) => count + 1));
     const { channel } = await gateway.gateway.registry.getTopChannels();
     const trace = channel.flatMap(({ data }) => data?.trace?.events.map(({ description }) => description) ?? []);
-    expect(trace.join("\n")).toMatch(/changed in the configuration\. Its 1 calls in flight have 600 s to end/);
+    expect(trace.join("\n")).toMatch(/changed or removed in the configuration\. Its calls in flight have 600 s to end/);
     old.held[0]?.release();
     expect(textOf(await first)).toBe("old");
 
@@ -146,7 +146,8 @@ test("keeps a removed process running until its client has responded to its requ
 
 describe("a call that does not end in time", () => {
   const limits = { ...slowLists, drainMs: 50 };
-  const changed = /"slow" was changed in the configuration during tools\/call\. .* within 50 ms .* drainMs/;
+  const notDrained =
+    /"slow" was changed or removed in the configuration during tools\/call\. .* within 50 ms .* drainMs/;
 
   test.each(["legacy", "modern"] as const)(
     "cancels a late call with the reason, also on its %s server, without affecting the replacement",
@@ -156,7 +157,7 @@ describe("a call that does not end in time", () => {
       const client = await connect(gateway, "modern");
       const first = client.callTool(call("slow__hold"));
       const failed = expect(first).rejects.toMatchObject({
-        message: expect.stringMatching(changed),
+        message: expect.stringMatching(notDrained),
         data: { reason: "CONNECTION_CLOSED" },
       });
       await expect.poll(() => old.held.length, pollOptions).toBe(1);
@@ -175,7 +176,7 @@ describe("a call that does not end in time", () => {
     const gateway = await startTestGateway({ slow: pipes }, { limits });
     const client = await connect(gateway, "modern");
     const pid = Number(textOf(await client.callTool(call("slow__pid"))));
-    const failed = expect(client.callTool(call("slow__never"))).rejects.toThrow(/"slow" was removed .* was cancelled/);
+    const failed = expect(client.callTool(call("slow__never"))).rejects.toThrow(notDrained);
     await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, pollOptions).toBe(1);
     await gateway.gateway.reload([]);
     await failed;
@@ -211,7 +212,7 @@ describe("a call that does not end in time", () => {
           return { action: "accept", content: {} };
         }),
       );
-      const failed = expect(client.callTool(call("slow__ask"))).rejects.toThrow(changed);
+      const failed = expect(client.callTool(call("slow__ask"))).rejects.toThrow(notDrained);
       await asked.promise;
       await gateway.gateway.reload([configurationOf({ slow: { ...pipes, env: { NEW: "1" } } })]);
       await failed;
@@ -238,7 +239,7 @@ test("closes draining servers with the gateway, and leaves neither object nor pr
   expect(isAlive(pid)).toBe(false);
 });
 
-const justRemoved = /"late" was just removed from the configuration, and was not called\.$/;
+const notCalled = /"late" was just changed or removed in the configuration, and was not called\. Call again\.$/;
 
 describe.each([
   ["reads a page meanwhile", true],
@@ -284,25 +285,12 @@ describe.each([
     return { gateway, calling, isListed, finishReading };
   }
 
-  test("fails with that reason if the server is removed", async () => {
+  test.each(["changed", "removed"])("fails with a request to call again if the server is %s", async (how) => {
     const { gateway, calling, isListed, finishReading } = await startLookup();
-    await gateway.gateway.reload([]);
+    const url = await serveModern(makeEcho("new"));
+    await gateway.gateway.reload(how === "changed" ? [configurationOf({ late: { type: "http", url } })] : []);
     isListed.resolve();
-    await expect(calling).rejects.toThrow(justRemoved);
-    await finishReading();
-  });
-
-  test("reaches the new server if the server is changed", async () => {
-    const { gateway, calling, isListed, finishReading } = await startLookup();
-    const url = await serveModern(() => {
-      const server = new McpServer({ name: "new", version: "1" });
-      server.registerTool("hello", { inputSchema: z.object({}) }, () => ({ content: [{ type: "text", text: "new" }] }));
-      return server;
-    });
-    await gateway.gateway.reload([configurationOf({ late: { type: "http", url } })]);
-    await ready(gateway);
-    isListed.resolve();
-    expect(textOf(await calling)).toBe("new");
+    await expect(calling).rejects.toThrow(notCalled);
     await finishReading();
   });
 });
@@ -312,7 +300,6 @@ describe("during a reload, a request that waits for a server that never connects
   const requests: readonly (readonly [string, (client: Client) => Promise<object>])[] = [
     ["tools/call", (client) => client.callTool(call("late__hello"))],
     ["prompts/get", (client) => client.getPrompt({ name: "late__greet", arguments: { who: "n" } })],
-    ["resources/read", (client) => client.readResource({ uri })],
     ["resources/read that names the server", (client) => client.readResource({ uri: prefixedUri("late", uri) })],
     [
       "completion/complete",
@@ -331,27 +318,29 @@ describe("during a reload, a request that waits for a server that never connects
     return { gateway, waiting };
   }
 
-  test.each(requests)("%s reaches the new server if the server is changed", async (_, request) => {
-    const { gateway, waiting } = await startWaiting(request);
-    const url = await serveModern(() => {
+  const serveNew = () =>
+    serveModern(() => {
       const server = new McpServer({ name: "new", version: "1" });
-      server.registerTool("hello", { inputSchema: z.object({}) }, () => ({ content: [{ type: "text", text: "new" }] }));
-      const argsSchema = z.object({ who: completable(z.string(), () => ["new"]) });
-      server.registerPrompt("greet", { argsSchema }, () => ({
-        messages: [{ role: "user", content: { type: "text", text: "new" } }],
-      }));
       server.registerResource("page", uri, {}, () => ({ contents: [{ uri, text: "new" }] }));
       return server;
     });
-    await gateway.gateway.reload([configurationOf({ late: { type: "http", url } })]);
-    expect(JSON.stringify(await waiting)).toContain('"new"');
+
+  test.each(requests)("%s fails at once with a request to call again", async (_, request) => {
+    for (const how of ["changed", "removed"]) {
+      const { gateway, waiting } = await startWaiting(request);
+      const after = how === "changed" ? { late: { type: "http", url: await serveNew() } } : {};
+      await gateway.gateway.reload([configurationOf(after)]);
+      await expect(waiting).rejects.toThrow(notCalled);
+    }
   });
 
-  test.each(requests)("%s does not wait any longer if the server is removed", async (method, request) => {
-    const { gateway, waiting } = await startWaiting(request);
-    await gateway.gateway.reload([]);
-    const isLookup = method === "resources/read";
-    await expect(waiting).rejects.toThrow(isLookup ? /^No server lists the resource "late:\/\/page"\.$/ : justRemoved);
+  test("resources/read of a URI that names no server looks for it on the servers after the reload", async () => {
+    const changed = await startWaiting((client) => client.readResource({ uri }));
+    await changed.gateway.gateway.reload([configurationOf({ late: { type: "http", url: await serveNew() } })]);
+    expect(await changed.waiting).toMatchObject({ contents: [{ text: "new" }] });
+    const removed = await startWaiting((client) => client.readResource({ uri }));
+    await removed.gateway.gateway.reload([]);
+    await expect(removed.waiting).rejects.toThrow(/^No server lists the resource "late:\/\/page"\.$/);
   });
 });
 

@@ -204,6 +204,10 @@ export function createSession(init: SessionInit): Session {
             notify("notifications/resources/updated", { uri });
         }
       },
+      // If such a server is added again, the client can subscribe again.
+      reloaded({ removed }) {
+        for (const [uri, { resource }] of watched) if (removed.includes(resource.server)) session.unwatch(uri);
+      },
       "task-status"({ session: owner, params }) {
         if (owner === id) notify("notifications/tasks/status", params);
       },

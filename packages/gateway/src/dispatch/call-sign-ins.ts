@@ -64,10 +64,7 @@ interface PromptHistory {
   readonly pauseMs: number;
 }
 
-/**
- * Repeats a call after a sign-in; undefined if it failed for another reason. Rejects with an RpcError or a ToolServerError: with a
- * ServerReplacedError if a reload replaces the server during the sign-in.
- */
+/** Repeats a call after a sign-in; undefined if it failed for another reason. Rejects with an RpcError or a ToolServerError. */
 export function createCallSignIns(options: CallSignInsOptions): RetryCall {
   const { servers, clock, events, closing, openBrowser, linkTo } = options;
   const links = options.secrets.rotating(64);
@@ -209,11 +206,10 @@ export function createCallSignIns(options: CallSignInsOptions): RetryCall {
       );
     } catch (failure) {
       if (call.aborted) throw failure;
-      const named = servers.named(name);
-      if (named !== server && ToolServerError.is(failure, "CREDENTIAL_CLOSED")) {
+      if (servers.named(name) !== server && ToolServerError.is(failure, "CREDENTIAL_CLOSED")) {
         // A reload ended the sign-in, perhaps because the user has corrected its settings.
         endPause(name);
-        throw notCalled(name, named === undefined ? "removed" : "changed");
+        throw notCalled(name);
       }
       const hasFailed = ToolServerError.is(failure) && failure.code !== "SIGN_IN_NEEDED";
       throw await withLink(name, hasFailed ? failure : error);

@@ -4,7 +4,6 @@ import { type CallObserver, joinObservers } from "../call-observer.js";
 import { createAccounts } from "../callers/accounts.js";
 import { StatelessCall } from "../callers/stateless-call.js";
 import { completeLimits } from "../limits.js";
-import { notCalled } from "../servers/server-calls.js";
 import { createTraceFieldReader } from "../trace-fields.js";
 import { createDispatch } from "./dispatch.js";
 import type { MergedServer } from "./merged-server.js";
@@ -66,27 +65,6 @@ test("sends the response of a call although something that waits for the call th
   const writer = { isOpen: true, send() {}, respond() {}, end() {} };
   expect(await call.runRound(writer, undefined)).toEqual({ result: { done: true } });
   expect([order, defects]).toEqual([["the second listener"], ["the first listener"]]);
-});
-
-test("dispatches a call again as often as a reload replaces its server, unless it is cancelled, and records why", async () => {
-  let replacements = 2;
-  const { dispatch, request, options } = setUp({}, async () => {
-    replacements -= 1;
-    if (replacements >= 0) throw notCalled("notes", "changed");
-    return { done: true };
-  });
-  const reasons: string[] = [];
-  const call = new StatelessCall(request, options);
-  call.phases = { begin() {}, end() {}, retry: (reason) => void reasons.push(reason) };
-  dispatch(call);
-  await expect.poll(() => call.outcome).toEqual({ result: { done: true } });
-  expect(reasons).toEqual(Array(2).fill(expect.stringContaining('"notes" was just changed in the configuration')));
-  replacements = 1;
-  const cancelled = new StatelessCall(request, options);
-  dispatch(cancelled);
-  cancelled.cancel();
-  await expect.poll(() => cancelled.outcome).toMatchObject({ error: { data: { reason: "CONNECTION_CLOSED" } } });
-  expect(replacements).toBe(0);
 });
 
 test("settles a call once, and remembers that its client cancelled it", async () => {

@@ -10,7 +10,6 @@ import type { CallEnding, CallObserver } from "../call-observer.js";
 import type { ClientAccount, ClientCall } from "../client-call.js";
 import { clientMessage } from "../client-message.js";
 import type { GatewayEvents } from "../events.js";
-import { ServerReplacedError } from "../servers/server-calls.js";
 import type { TraceFieldReader } from "../trace-fields.js";
 import type { MergedServer } from "./merged-server.js";
 
@@ -61,12 +60,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return refusal;
   };
 
-  /** Undefined if the call can be dispatched again, because a reload replaced its server before it was sent. */
-  const failed = (failure: unknown, { era, reason, aborted, phases }: ClientCall): Ended | undefined => {
-    if (failure instanceof ServerReplacedError && !aborted) {
-      phases?.retry(failure.message);
-      return undefined;
-    }
+  const failed = (failure: unknown, { era, reason }: ClientCall): Ended => {
     // The reason explains more than what failed because the call was cancelled.
     const cause = reason ?? failure;
     events.reportIfDefect(cause);
@@ -82,17 +76,15 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   const run = async (call: ClientCall): Promise<void> => {
     const handle = (): Promise<RpcObject> => observers.within(call, () => merged.handle(call));
-    let ended: Ended | undefined;
-    while (ended === undefined) {
+    let ended: Ended;
+    try {
+      ended = succeeded(await handle());
+    } catch (error) {
       try {
-        ended = succeeded(await handle());
-      } catch (error) {
-        try {
-          const retried = retry?.({ error, call, again: handle });
-          ended = retried === undefined ? failed(error, call) : succeeded(await retried);
-        } catch (last) {
-          ended = failed(last, call);
-        }
+        const retried = retry?.({ error, call, again: handle });
+        ended = retried === undefined ? failed(error, call) : succeeded(await retried);
+      } catch (last) {
+        ended = failed(last, call);
       }
     }
     const { outcome, response } = ended;

@@ -42,8 +42,8 @@ export interface Found<Item> {
 
 /**
  * Finds the tool or prompt that is offered under a name. If it is not cached, the servers that could have it are queried. Rejects with
- * an RpcError if the name is unknown, or its server is not available; with a ToolServerError if a reload removes the server meanwhile,
- * and if the call is cancelled.
+ * an RpcError if the name is unknown, or its server is not available; with a ToolServerError if a reload replaces or removes the server
+ * meanwhile, and if the call is cancelled.
  */
 export async function findOffered<Kind extends keyof Kinds>(
   servers: () => readonly GatewayServer[],
@@ -64,12 +64,8 @@ export async function findOffered<Kind extends keyof Kinds>(
   const listed = Promise.all(candidates.map((server) => server[kind].get(maxAgeMs)));
   await abortable(listed, call, first?.name ?? "");
   phases?.end("connecting");
-  const current = servers();
-  if (current !== all) {
-    // A reload may have replaced them meanwhile.
-    if (first !== undefined && !current.some(mayHave)) throw notCalled(first.name, "removed");
-    return findOffered(servers, kind, name, call);
-  }
+  const gone = candidates.find((server) => !servers().includes(server));
+  if (gone !== undefined) throw notCalled(gone.name);
   const late = findCached(candidates, kind, name);
   if (late !== undefined) return late;
   const absent = candidates.find((server) => server[kind].cached === undefined);

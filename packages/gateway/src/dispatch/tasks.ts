@@ -3,7 +3,6 @@ import { errorObjectOf, isObject, RpcError, type RpcObject, rpcCodes } from "@wi
 import type { ClientCall } from "../client-call.js";
 import type { OfferedTool } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
-import { ServerReplacedError } from "../servers/server-calls.js";
 import type { KnownTask, TaskTable } from "../servers/task-table.js";
 import {
   declaresTasks,
@@ -68,21 +67,12 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
     const message = `The server of the task, ${JSON.stringify(task.server)}, was removed.`;
     throw new RpcError(rpcCodes.invalidParams, message);
   };
-  /** Requests about a task to its server, which a reload may replace between them, on behalf of a call. */
+  /** Requests about a task, on behalf of a call, to its server, which a reload may replace between them. */
   const requestsFor = (task: KnownTask, call: ClientCall): TaskRequests => {
     const { _meta } = call.params;
     const meta = _meta === undefined ? {} : { _meta };
-    const send: TaskRequests["send"] = async (method, params) => {
-      const request = { method, params: { ...meta, ...params, taskId: task.original } };
-      for (;;) {
-        try {
-          return await serverOf(task).forward(call, request);
-        } catch (error) {
-          // The whole call must not be dispatched again, because earlier requests of it were sent.
-          if (!(error instanceof ServerReplacedError) || call.aborted) throw error;
-        }
-      }
-    };
+    const send: TaskRequests["send"] = async (method, params) =>
+      serverOf(task).forward(call, { method, params: { ...meta, ...params, taskId: task.original } });
     return {
       send,
       async state() {

@@ -6,38 +6,34 @@ import { createEvents } from "../events.js";
 import { completeLimits } from "../limits.js";
 import { createServerCalls } from "./server-calls.js";
 
-test.for([
-  ["removed", true, "did not end", /^Check what the call did/],
-  ["changed", false, "was not sent", /^Call again\.$/],
-  ["removed", false, "was not sent", /^$/],
-] as const)(
-  "cancels a call of a %s server with the truth about whether it was sent: %s",
-  async ([why, wasSent, what, advice]) => {
-    vi.useFakeTimers();
-    onTestFinished(() => void vi.useRealTimers());
-    const limits = completeLimits({ drainMs: 1000 });
-    const calls = createServerCalls({ server: "notes", limits, clock: systemClock, events: createEvents() });
-    const account = createAccounts(limits).create({ principal: "p", rateKey: "p" }, undefined);
-    const options = { subject: "", account, capabilities: {}, logLevel: undefined, headers: undefined };
-    const call = new StatelessCall({ id: 1, method: "tools/call" }, options);
-    // Without a call that was sent, the server would not wait for the others.
-    const sent = new StatelessCall({ id: 2, method: "tools/call" }, options);
-    calls.add(sent);
-    sent.wasSent = true;
-    // Such as of an earlier attempt, before a sign-in.
-    call.wasSent = true;
-    calls.add(call);
-    expect(call.wasSent).toBe(false);
-    call.wasSent = wasSent;
-    expect(calls.countSent()).toBe(wasSent ? 2 : 1);
-    const drained = calls.drain(why);
-    vi.advanceTimersByTime(1000);
-    await drained;
-    expect(call.reason).toMatchObject({
-      code: "CONNECTION_CLOSED",
-      problem: expect.stringContaining(what),
-      advice: expect.stringMatching(advice),
-      details: { wasSent },
-    });
-  },
-);
+test("cancels a call that was not sent when the server drains, and one that was sent after a time limit", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const limits = completeLimits({ drainMs: 1000 });
+  const calls = createServerCalls({ server: "notes", limits, clock: systemClock, events: createEvents() });
+  const account = createAccounts(limits).create({ principal: "p", rateKey: "p" }, undefined);
+  const options = { subject: "", account, capabilities: {}, logLevel: undefined, headers: undefined };
+  const [waiting, sent, late] = [1, 2, 3].map((id) => new StatelessCall({ id, method: "tools/call" }, options));
+  // Such as by an earlier attempt, before a sign-in.
+  waiting!.wasSent = true;
+  calls.add(waiting!);
+  calls.add(sent!);
+  sent!.wasSent = true;
+  const drained = calls.drain();
+  expect(waiting!.reason).toMatchObject({
+    code: "CONNECTION_CLOSED",
+    problem: expect.stringContaining("was not called"),
+    advice: "Call again.",
+    details: { wasSent: false },
+  });
+  expect(sent!.aborted).toBe(false);
+  expect(() => calls.add(late!)).toThrow(waiting!.reason as Error);
+  vi.advanceTimersByTime(1000);
+  await drained;
+  expect(sent!.reason).toMatchObject({
+    code: "CONNECTION_CLOSED",
+    problem: expect.stringContaining("did not end within 1 s"),
+    advice: expect.stringMatching(/^Check what the call did/),
+    details: { wasSent: true },
+  });
+});

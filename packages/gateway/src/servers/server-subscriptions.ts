@@ -4,11 +4,9 @@ import { createListenStream, isRefused, resubscribeBackOff } from "./listen-stre
 
 /**
  * The subscriptions to resources and tasks and the log level of a server, for all clients together. Sent again with each new
- * session, and to the connection that replaces it when its entry changes, or is removed and added again.
+ * session, and to the connection that replaces it when its entry changes.
  */
 export interface ServerSubscriptions {
-  /** Whether no client is subscribed. */
-  readonly isEmpty: boolean;
   /** Uses this connection from now on. */
   attach(connection: () => Connection | undefined): void;
   /** The server of this connection is closed: uses it no more, so that clients that stay subscribed do not keep it in memory. */
@@ -93,9 +91,6 @@ export function createServerSubscriptions(clock: Clock): ServerSubscriptions {
   };
 
   return {
-    get isEmpty() {
-      return uris.size === 0 && taskIds.size === 0;
-    },
     attach(next) {
       connection = next;
       forget();

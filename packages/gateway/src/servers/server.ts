@@ -26,7 +26,7 @@ import { exposedPrefix } from "../exposed-name.js";
 import type { GatewayLimits } from "../limits.js";
 import { type Forwarded, forward } from "./forward.js";
 import type { GatewayConfiguration } from "./gateway-configuration.js";
-import { createServerCalls, type DrainReason } from "./server-calls.js";
+import { createServerCalls } from "./server-calls.js";
 import { createServerConnection, type ServerConnectionOptions, type ServerFailure } from "./server-connection.js";
 import { createServerLists, type ServerLists } from "./server-lists.js";
 import { createServerNotifications } from "./server-notifications.js";
@@ -100,10 +100,10 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
   /** Replaces the tool filter; calls of tools that are no longer offered are rejected. */
   setFilter(filter: ToolFilter | undefined): void;
   /**
-   * Accepts no more calls and reports no more states. Calls in flight have `drainMs` to end; then the connection is closed, and
-   * this resolves. `close` may be called meanwhile.
+   * Accepts no more calls, reports no more states, and cancels calls that were not sent. The others have `drainMs` to end; then the
+   * connection is closed, and this resolves. `close` may be called meanwhile.
    */
-  drain(why: DrainReason): Promise<void>;
+  drain(): Promise<void>;
   /** Closes the connection; calls in flight end with CONNECTION_CLOSED. */
   close(): Promise<void>;
 }
@@ -115,7 +115,7 @@ export interface GatewayServerOptions {
   readonly info: Implementation;
   readonly limits: GatewayLimits;
   readonly filter: ToolFilter | undefined;
-  /** The subscriptions of the server that it replaces, or that had its name before. */
+  /** Of the server that it replaces: clients stay subscribed. */
   readonly subscriptions: ServerSubscriptions | undefined;
   /** Whether tools and prompts keep the server's own names. */
   readonly isUnprefixed: boolean;
@@ -224,8 +224,6 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       try {
         const current = connection.current ?? (await abortable(connection.open(), call, name)).connection;
         return await forward(current, call, request, options.observers);
-      } catch (error) {
-        throw calls.failureOf(call, error);
       } finally {
         calls.remove(call);
       }
@@ -293,15 +291,14 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         callsInFlight: calls.all.size,
       };
     },
-    async drain(why) {
+    async drain() {
       retire();
-      const sent = calls.countSent();
-      const time = describeDuration(limits.drainMs);
-      if (sent > 0) {
-        const text = `The server was ${why} in the configuration. Its ${sent} calls in flight have ${time} to end.`;
+      if (calls.all.size > 0) {
+        const time = describeDuration(limits.drainMs);
+        const text = `The server was changed or removed in the configuration. Its calls in flight have ${time} to end.`;
         connection.trace("info", text);
       }
-      await calls.drain(why);
+      await calls.drain();
       await close();
     },
     close,

@@ -4,7 +4,6 @@ import { type Entry, substituteEntry, variableUses } from "@wirescope/tool-serve
 import { errorObjectOf, type Mutable, usesOAuth, variableValue } from "@wirescope/tool-server/internal";
 import type { GatewayConfiguration } from "./gateway-configuration.js";
 import { createGatewayServer, type GatewayServer, type GatewayServerOptions, type ServerStatus } from "./server.js";
-import type { DrainReason } from "./server-calls.js";
 import { type ServerSettings, type SettingsByServer, settingsFor } from "./server-settings.js";
 import type { ServerSubscriptions } from "./server-subscriptions.js";
 import { patternOf, type ToolFilter } from "./tool-filter.js";
@@ -49,11 +48,6 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
   let byName = new Map<string, GatewayServer>();
   /** Servers that are replaced or removed, until they are closed. */
   const draining = new Set<GatewayServer>();
-  /**
-   * The subscriptions of removed servers, by name, for servers of this name that are added later: their clients stay subscribed. Those
-   * without subscribers are dropped by the next reload, because a call may have found the server just before it was removed.
-   */
-  const orphaned = new Map<string, ServerSubscriptions>();
   let isClosed = false;
 
   // Checking all calls once a second costs less than a timer for each.
@@ -82,9 +76,9 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
       era: settings?.era ?? "auto",
     });
 
-  const retire = async (server: GatewayServer, why: DrainReason): Promise<void> => {
+  const retire = async (server: GatewayServer): Promise<void> => {
     draining.add(server);
-    await server.drain(why).catch(() => {});
+    await server.drain().catch(() => {});
     draining.delete(server);
   };
 
@@ -126,8 +120,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
         if (old === undefined) added.push(name);
         else if (old.digest !== digest || old.filter !== filter) changed.push(name);
         if (old?.digest !== digest) {
-          const subscriptions = old?.server.subscriptions ?? orphaned.get(name);
-          next.push({ server: create(entry, configured, given, own, subscriptions), digest, filter });
+          next.push({ server: create(entry, configured, given, own, old?.server.subscriptions), digest, filter });
           continue;
         }
         next.push({ ...old, filter });
@@ -141,13 +134,11 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     loaded = next;
     servers.all = next.map(({ server }) => server);
     byName = new Map(servers.all.map((server) => [server.name, server]));
-    for (const [name, { isEmpty }] of orphaned) if (isEmpty || byName.has(name)) orphaned.delete(name);
-    for (const { name, subscriptions } of gone) if (!byName.has(name)) orphaned.set(name, subscriptions);
     reportUnused(filters, settings);
     if (before.size > 0) events.emit({ kind: "reloaded", added, removed, changed });
     if (gone.length === 0) return;
     for (const list of ["tools", "prompts", "resources"] as const) events.emit({ kind: "list-changed", list });
-    for (const server of gone) void retire(server, changed.includes(server.name) ? "changed" : "removed");
+    for (const server of gone) void retire(server);
   };
 
   const find = (name: string): GatewayServer => {
