@@ -5,14 +5,12 @@ import { pluginRootVariable, type Template } from "./template.js";
 export interface NamedFile {
   /** The field that references it, such as `args[0]`. */
   readonly field: string;
-  /** Absolute; undefined if it cannot be determined which file it is. */
+  /** Absolute; undefined if a user's variable decides which file it is. */
   readonly path: string | undefined;
   /** Whether it counts at any location, even if it is missing; otherwise it counts only inside the plugin root. */
   readonly isCertain: boolean;
   /** Whether the path has no links, and is relative to the plugin root in a fingerprint even outside of it. Default false. */
   readonly isNearby?: boolean | undefined;
-  /** Why there is no path. Default: a user's variable decides which file it is. */
-  readonly unknown?: "variable" | "too-many" | undefined;
 }
 
 /** A placeholder for a user's variable. A process argument cannot contain it. */

@@ -1,13 +1,13 @@
 import { isAbsolute, join, resolve } from "node:path";
-import { commandArgument, type Entry, type NamedField, type TemplateField, templateFieldsOf } from "./entry.js";
+import { commandArgument, type Entry, type TemplateField, templateFieldsOf } from "./entry.js";
+import { manifestFiles, scriptFiles } from "./manifest-files.js";
 import { defaultText, markedText, type NamedFile, pathWithin, separators, userMark } from "./named-file.js";
-import { packageRunnerFiles } from "./package-runner-files.js";
-import { type ScriptArgument, scriptFiles } from "./script-files.js";
 import { pluginRootVariable, type Template } from "./template.js";
 
 /**
- * The files that decide what an entry runs. The helper, and a command that is a path inside the plugin root, are certain. Each word of `args`
- * and `env` that could be a path is a candidate, because a program may run it as a script. Reads no variables, and runs nothing.
+ * The files that decide what an entry runs. The helper, a command that is a path inside the plugin root, and the manifests that its program
+ * reads are certain. Each word of `args` and `env` that could be a path is a candidate, because a program may run it as a script. Reads no
+ * variables, and runs nothing.
  */
 export async function filesOf(entry: Entry, pluginRoot: string): Promise<NamedFile[]> {
   const unique = new Map<string, NamedFile>();
@@ -37,7 +37,7 @@ export function outerFolderOf(entry: Entry, pluginRoot: string): string | undefi
 }
 
 /** The folders that a server may run in, as far as they are known. `isUnknown`: a user's variable decides which it is. */
-function workingDirectoriesOf(
+export function workingDirectoriesOf(
   entry: Entry,
   pluginRoot: string,
 ): { readonly folders: readonly string[]; readonly isUnknown: boolean } {
@@ -66,35 +66,9 @@ async function filesFrom(entry: Entry, pluginRoot: string, base: string): Promis
     ...entry.secretCommands.map(({ command }) => ({ command, folder: pluginRoot })),
   ];
   for (const { command, folder } of commands) {
-    const [program, ...args] = command;
-    if (program === undefined) continue;
-    files.push(...(await packageRunnerFiles(program, args, folder)));
-    files.push(...(await scriptsOf(program, args, entry.type === "stdio" ? entry.env : [], folder, pluginRoot)));
+    files.push(...(await manifestFiles(command, folder)), ...(await scriptFiles(command, folder, pluginRoot)));
   }
   return [...files, ...searchedFiles(entry, pluginRoot, base)];
-}
-
-async function scriptsOf(
-  program: TemplateField,
-  args: readonly TemplateField[],
-  env: readonly NamedField[],
-  folder: string,
-  pluginRoot: string,
-): Promise<NamedFile[]> {
-  const text = defaultText(program.template, pluginRoot);
-  const argumentsOf = (fields: readonly TemplateField[]): ScriptArgument[] =>
-    fields.map((each) => ({
-      field: each.field,
-      text: defaultText(each.template, pluginRoot),
-      candidates: candidatesOf(each, pluginRoot, folder),
-    }));
-  const variables = (required: string): NamedField[] => env.filter(({ name }) => name === required);
-  const searched = variables("PYTHONPATH").flatMap((variable) => candidatesOf(variable, pluginRoot, folder));
-  const folders = [folder, ...searched.map(({ path }) => path)];
-  return [
-    ...(await scriptFiles(text, argumentsOf(args), folders, pluginRoot)),
-    ...(await scriptFiles(text, argumentsOf(variables("NODE_OPTIONS")), [], pluginRoot)),
-  ];
 }
 
 function programOf({ field, template }: TemplateField, pluginRoot: string, base: string): NamedFile[] {

@@ -83,7 +83,8 @@ export function createApprovalStore(options: ApprovalStoreOptions = {}): Approva
     approve: ({ configuration, server, pluginRoot, fingerprint, entry }) =>
       change((approvals) => {
         const approvedAt = new Date().toISOString();
-        const approval = { configuration, server, approvedAt, pluginRoot, fingerprint, entry };
+        const { uncovered: _, ...covered } = fingerprint;
+        const approval = { configuration, server, approvedAt, pluginRoot, fingerprint: covered, entry };
         const others = approvals.filter((each) => !hasKey(each, approval) || differsInOrigin(each, approval));
         return { approvals: [...others, approval], result: approval, mayBeUndone: true };
       }),

@@ -253,7 +253,6 @@ test.each([
 });
 
 test.each([
-  [{ command: "npx", args: ["-y", "x"] }, /may download/],
   [{ command: "/bin/bash", args: ["-c", "x"] }, /contain code to run/],
   [{ command: "x", env: { NODE_OPTIONS: "--require ./x.js" } }, /NODE_OPTIONS can make the process load/],
   [{ command: "x", args: ["${API_TOKEN}"] }, /API_TOKEN is an argument/],

@@ -19,11 +19,11 @@ import { literalOf, pluginRootVariable, variablesOf } from "../config/template.j
 import { parseUrlTemplate, type UrlRegion, variableMark } from "../config/url-template.js";
 import { variableUses } from "../config/variable-uses.js";
 import { inheritedVariables } from "../process/child-environment.js";
-import { isLauncher } from "../process/resolve-command.js";
 import { entryForm, flattenForm, secretFieldsOf, secretNotShown } from "./approval.js";
 import type { EntryFingerprint, FileFingerprint } from "./fingerprint-entry.js";
 import { originOf } from "./origin-pattern.js";
 import { quoteUnlessPlain } from "./quoted-text.js";
+import { isLoader, uncoveredNotice } from "./uncovered-code.js";
 
 /** A header or a variable of a process, as written. */
 export interface DescribedField {
@@ -146,7 +146,7 @@ export function describeForApproval(
     files: fingerprint?.files ?? [],
     notices: [
       ...noticesOf(entry),
-      ...(fingerprint === undefined ? [] : codeNotices(entry, fingerprint)),
+      ...(fingerprint?.uncovered ?? []).map(uncoveredNotice),
       ...(problem === undefined
         ? []
         : [`The origin of the url is not known, so approval will be required again. ${problem}`]),
@@ -206,15 +206,12 @@ function describeVariables(entry: Entry): DescribedVariable[] {
   return [...unique.values()];
 }
 
-// Variables that make a process load or run something else.
-const loaders =
-  /^(?:PATH|SHELL|ENV|BASH_ENV|IFS|LD_.*|DYLD_.*|NODE_OPTIONS|NODE_PATH|NODE_EXTRA_CA_CERTS|PYTHON.*|PERL5.*|RUBYOPT|RUBYLIB|_?JAVA_.*|JDK_JAVA_OPTIONS|CLASSPATH|GIT_.*|NPM_CONFIG_.*|UV_.*|PIP_.*|DENO_.*|BUN_.*|DOTNET_.*|EDITOR|PAGER|BROWSER)$/i;
 const interpreters =
   /^(?:(?:ba|da|z|k|fi)?sh|node|nodejs|deno|bun|python[\d.]*|perl|ruby|php|osascript|pwsh|powershell|cmd)(?:\.exe)?$/i;
 const inlineCode = /^(?:-\w*[cepr]|\/c|-command|-encodedcommand|--eval|--print|eval)$/i;
 
 /** Warnings about what is easy to overlook: where values are sent, and what an approval does not cover. */
-export function noticesOf(entry: Entry): string[] {
+function noticesOf(entry: Entry): string[] {
   return [...programNotices(entry), ...(entry.type === "stdio" ? stdioNotices(entry) : networkNotices(entry))];
 }
 
@@ -238,25 +235,9 @@ function programNotices(entry: Entry): string[] {
 }
 
 function runNotices(command: TemplateField | undefined, args: readonly TemplateField[]): string[] {
-  const notices: string[] = [];
   const program = basename(command === undefined ? "" : literalOf(command.template));
-  if (interpreters.test(program) && args.some(({ template }) => inlineCode.test(template.text))) {
-    notices.push("The arguments contain code to run. Read them.");
-  }
-  if (isLauncher(program)) {
-    notices.push("It may download the program that it runs. An approval does not cover downloads.");
-  }
-  return notices;
-}
-
-/** Warns if it could not be determined which file an interpreter runs, for example a module that is installed elsewhere. */
-function codeNotices(entry: Entry, { files }: EntryFingerprint): string[] {
-  if (entry.type !== "stdio" || entry.args.length === 0) return [];
-  const program = basename(literalOf(entry.command.template));
-  const isInline = entry.args.some(({ template }) => inlineCode.test(template.text));
-  const isFound = files.some(({ field, state }) => state === "content" && field.startsWith("args["));
-  if (!interpreters.test(program) || isInline || isFound) return [];
-  return [`No file of the project was found that ${program} runs. An approval covers the command line, not the code.`];
+  const isInline = interpreters.test(program) && args.some(({ template }) => inlineCode.test(template.text));
+  return isInline ? ["The arguments contain code to run. Read them."] : [];
 }
 
 function stdioNotices(entry: StdioEntry): string[] {
@@ -267,7 +248,7 @@ function stdioNotices(entry: StdioEntry): string[] {
   if (entry.envFile !== undefined) {
     notices.push("The variables in the envFile can make the process load or run something else. Read that file.");
   }
-  for (const { name } of entry.env.filter((variable) => loaders.test(variable.name))) {
+  for (const { name } of entry.env.filter((variable) => isLoader(variable.name))) {
     notices.push(`The variable ${quoteUnlessPlain(name)} can make the process load or run something else.`);
   }
   for (const { variable, field, isSecret } of variableUses(entry)) {

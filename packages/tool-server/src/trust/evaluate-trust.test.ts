@@ -89,19 +89,18 @@ describe("an approval", () => {
     expect(inShort(await evaluate(entryOf(server.written, "t")))).toBe("new");
   });
 
-  test("[TS-D-TRUST-2] warns if it is unknown which file an interpreter runs", async () => {
+  test("[TS-D-TRUST-2] warns if the approval does not cover the code that a program runs", async () => {
     const { evaluate, write } = await createProject();
     const noticesOf = async (command: string, ...args: string[]): Promise<readonly string[]> => {
       const decision = await evaluate(entryOf({ command, args }));
       return decision.state === "new" ? decision.approval.notices : [];
     };
-    const notice =
-      "No file of the project was found that node runs. An approval covers the command line, not the code.";
+    const notice = "This approval does not cover the code that node runs.";
     expect(await noticesOf("node", "server")).toEqual([notice]);
     expect(await noticesOf("python3", "-m", "app")).toEqual([notice.replace("node", "python3")]);
     await write("server.js", "serve()");
-    expect(await noticesOf("node", "server")).toEqual([]);
-    expect(await noticesOf("acme-server", "server")).toEqual([]);
+    expect(await noticesOf("node", "server.js")).toEqual([]);
+    expect(await noticesOf("acme-server", "server.js")).toEqual([notice.replace("node", "acme-server")]);
   });
 
   test("[TS-D-TRUST-4] applies an approval to one configuration file, whatever link is used to open it", async () => {
@@ -327,6 +326,7 @@ describe("--trust", () => {
 describe("a policy", () => {
   const mail = entryOf({ type: "http", url: "https://mail.example.com/mcp" });
   const npx = entryOf({ command: "npx", args: ["-y", "@acme/server", "--more"], env: { TOKEN: "${TOKEN}" } });
+  const npxRuleEntry = entryOf({ command: "npx", args: ["-y", "@acme/server"] });
   const npxRule = { command: "npx", args: ["-y", "@acme/server"], env: ["TOKEN"] };
 
   test.each([
@@ -416,11 +416,7 @@ describe("a policy", () => {
     ["a program", { command: "./server.sh", args: [] }, "server.sh"],
     ["a module", { command: "python3", args: ["-m", "app"] }, "app.py"],
     ["an additional argument", { command: "npx", args: ["-y", "@acme/server", "./hook.js"] }, "hook.js"],
-    [
-      "an installed package",
-      { command: "npx", args: ["-y", "@acme/server"] },
-      "node_modules/@acme/server/package.json",
-    ],
+    ["a manifest", { command: "make", args: ["serve"] }, "Makefile"],
     ["settings", { command: "npx", args: ["-y", "@acme/server"] }, ".npmrc"],
   ])("[TS-D-TRUST-7] does not allow a command if %s of the project decides what it runs", async (_, entry, file) => {
     const { path, evaluate, approve, write } = await createProject();
@@ -444,6 +440,31 @@ describe("a policy", () => {
     expect(inShort(await evaluate(subject, { policy: exact }))).toBe("trusted by policy");
     await approve(subject);
     expect(inShort(await evaluate(subject, { policy }))).toBe("trusted by approval");
+  });
+
+  test("[TS-D-TRUST-7] does not allow npx in a project with installed packages, which it prefers to the published ones", async () => {
+    const { evaluate, write } = await createProject();
+    const policy = policyOf({ allow: [{ command: "npx", args: ["-y", "@acme/server"] }] });
+    expect(inShort(await evaluate(npxRuleEntry, { policy }))).toBe("trusted by policy");
+    await write("node_modules/harmless/package.json", JSON.stringify({ name: "@acme/server" }));
+    expect(inShort(await evaluate(npxRuleEntry, { policy }))).toBe("new");
+  });
+
+  test("[TS-D-TRUST-7] can deny code that an approval does not cover, unless a rule allows its command", async () => {
+    const { evaluate, approve, write } = await createProject();
+    await write("server.js", "serve()");
+    const policy = policyOf({ uncoveredCode: "deny", allow: [{ command: "npx", args: ["-y", "@acme/server"] }] });
+    const make = entryOf({ command: "make", args: ["serve"] });
+    await approve(make);
+    const denied = await evaluate(make, { policy });
+    if (denied.state !== "denied") throw new Error(denied.state);
+    expect(notTrusted("s", denied).message).toBe(
+      'Server "s" is not allowed: the policy /etc/wirescope/policy.json denies servers with code that an approval does not cover: the code ' +
+        "that make runs. Start a file of the project, or ask the owner of the policy to allow the command.",
+    );
+    expect(inShort(await evaluate(make, { policy, mode: "flag" }))).toBe("denied by uncovered");
+    expect(inShort(await evaluate(entryOf({ command: "node", args: ["server.js"] }), { policy }))).toBe("changed");
+    expect(inShort(await evaluate(npxRuleEntry, { policy }))).toBe("trusted by policy");
   });
 
   test("[TS-D-TRUST-7] allows a helper if the rule says so", async () => {

@@ -103,6 +103,10 @@ async function applyPolicy(policy: TrustPolicy, subject: RuleSubject): Promise<P
     if (match === "allowed") return { isAllowed: true };
     if (match === "has-files") withheld ??= { rule, files, fingerprint: isComplete ? digest : undefined };
   }
+  const { uncovered: programs = [] } = subject.fingerprint;
+  if (programs.length > 0 && policy.uncoveredCode === "deny") {
+    return { isAllowed: false, denial: { kind: "uncovered", policy: policy.path, programs } };
+  }
   if (policy.others === "ask") return { isAllowed: false, withheld };
   return { isAllowed: false, denial: { kind: "others", policy: policy.path, withheld } };
 }
@@ -135,10 +139,14 @@ const trustReasons = {
   denied: "denied by the policy",
 } as const;
 
-/** Why an entry is trusted or not, and whether its tools have changed, in a few words. */
+/** Why an entry is trusted or not, whether its tools have changed, and what its approval does not cover, in a few words. */
 export function trustReason(decision: TrustDecision, toolChanges: readonly ToolChange[]): string {
   if (decision.state !== "trusted") return trustReasons[decision.state];
-  return `${trustReasons[decision.by]}${toolChanges.length === 0 ? "" : ", but its tools have changed since"}`;
+  const change = toolChanges.length === 0 ? "" : ", but its tools have changed since";
+  const programs = decision.by === "approval" ? (decision.fingerprint.uncovered ?? []) : [];
+  const uncovered =
+    programs.length === 0 ? "" : `; not the code that ${programs.map(quoteUnlessPlain).join(", ")} runs`;
+  return `${trustReasons[decision.by]}${change}${uncovered}`;
 }
 
 /** The decision as lines of plain ASCII: what to approve, what changed, or which policy denies it. */
@@ -208,6 +216,11 @@ function describeDenial(denial: DenyingRule): { readonly reason: string; readonl
           : `, or ask the owner of the policy for a rule with the fingerprint ${fingerprint}`;
       const reason = `${policy} allows its command on line ${rule.line}, but files of the project decide what it runs${listOf(files)}.`;
       return { reason, advice: `Remove these files${more}.` };
+    }
+    case "uncovered": {
+      const programs = denial.programs.map(quoteUnlessPlain).join(", ");
+      const reason = `${policy} denies servers with code that an approval does not cover: the code that ${programs} runs.`;
+      return { reason, advice: "Start a file of the project, or ask the owner of the policy to allow the command." };
     }
     case "trust-flag": {
       const reason = `${policy} does not accept --trust, and this version of the server is not approved.`;

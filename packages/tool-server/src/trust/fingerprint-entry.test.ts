@@ -227,7 +227,7 @@ test("[TS-D-TRUST-1] files that determine what a package runner runs are include
   await writeFile(join(root, "node_modules", ".bin", "server"), "#!/bin/sh\n");
   await writeFile(join(root, ".npmrc"), "registry=https://registry.example/\n");
   await writeFile(join(root, "uv.toml"), "\n");
-  expect(await filesOf(entry, root)).toEqual(["command .npmrc content", "command node_modules/.bin/server content"]);
+  expect(await filesOf(entry, root)).toEqual(["command .npmrc content", "command node_modules directory"]);
   expect(await filesOf({ command: "uvx", args: ["server"] }, root)).toEqual(["command uv.toml content"]);
   expect(await filesOf({ command: "node", args: ["x"] }, root)).toEqual([]);
 });

@@ -7,13 +7,14 @@ import type { Entry } from "../config/entry.js";
 import { type NamedFile, pathFrom, pathWithin } from "../config/named-file.js";
 import { filesOf, outerFolderOf } from "../config/plugin-files.js";
 import { resolveOrigin, type Variables } from "../config/substitute-entry.js";
+import { uncoveredPrograms } from "./uncovered-code.js";
 
 /** A file that decides what an entry runs, and the state of its content. */
 export interface FileFingerprint {
   /** The field that references it, such as `headersHelper`. */
   readonly field: string;
   /**
-   * Relative to the plugin root with slashes, also for files that a package runner finds in parent folders (`../package.json`). Absolute for
+   * Relative to the plugin root with slashes, also for manifests in parent folders (`../package.json`). Absolute for
    * other files outside the root. Empty if there is no single file.
    */
   readonly path: string;
@@ -34,6 +35,8 @@ export interface EntryFingerprint {
   readonly origin?: string | undefined;
   /** Whether every file could be checked. A file that could not may change unnoticed, so an approval does not cover it. */
   readonly isComplete: boolean;
+  /** The programs, as written, that may run code which an approval does not cover, such as `npx`; absent if there are none. Not in the digest. */
+  readonly uncovered?: readonly string[] | undefined;
 }
 
 /** The input of a fingerprint. */
@@ -51,7 +54,7 @@ const unchecked: ReadonlySet<string> = new Set(["unreadable", "too-large", "too-
 
 /**
  * Computes the fingerprint of an entry: of everything written in it, regardless of the order of keys, and of the content of its helper, of a
- * command inside the plugin root, and of files in it that the arguments reference. If variables decide the origin of the url, the origin is
+ * command inside the plugin root, of files in it that the arguments reference, and of the manifests that its program reads. If variables decide the origin of the url, the origin is
  * included; no other variable is read, and nothing runs. Never rejects: a missing or unreadable file has its own state.
  *
  * The fingerprint is valid for the moment when the files are read. A user who can write them can change them before they start, because a
@@ -63,20 +66,21 @@ export async function fingerprintEntry(entry: Entry, options: FingerprintOptions
   const realRoot = await realpath(root).catch(() => root);
   const named = await filesOf(entry, root);
   const outer = outerFolderOf(entry, root);
-  const contents = new Map<string, FileContent>();
+  const contents = new Map<string, HashedFile>();
   const budget = { bytes: options.maxBytes ?? 268_435_456 };
   const files: FileFingerprint[] = [];
   const isRelative = ({ isNearby = false }: NamedFile, path: string): boolean =>
     isNearby || (outer !== undefined && pathWithin(root, path) === undefined && pathWithin(outer, path) !== undefined);
   for (const file of named.slice(0, maxFiles)) {
     const { field, path } = file;
-    if (path === undefined) files.push({ field, path: "", state: file.unknown ?? "variable" });
+    if (path === undefined) files.push({ field, path: "", state: "variable" });
     else if (
       path !== root &&
       (await isIncluded(file, path, [root, realRoot, ...(outer === undefined ? [] : [outer])]))
     ) {
-      const content = contents.get(path) ?? (await hashContent(path, budget));
-      contents.set(path, content);
+      const hashed = contents.get(path) ?? (await hashContent(path, budget));
+      contents.set(path, hashed);
+      const { isNative: _, ...content } = hashed;
       if (file.isCertain || content.state !== "directory") {
         files.push({
           field,
@@ -94,6 +98,10 @@ export async function fingerprintEntry(entry: Entry, options: FingerprintOptions
   // The path of the file can decide whether $NAME or {env:NAME} is a variable, so the same entry can mean two things.
   const { variables } = dialectOf(entry.dialect);
   const syntax = variables === undefined ? {} : { syntax: variables };
+  const uncovered = uncoveredPrograms(entry, root, (path) => {
+    const hashed = contents.get(path);
+    return hashed?.state === "content" ? hashed : undefined;
+  });
   const parts = { format: "wirescope-entry-1", entry: entryHash, files, ...origin, ...syntax };
   return {
     digest: `sha256:${sha256(canonicalJson(parts))}`,
@@ -101,6 +109,7 @@ export async function fingerprintEntry(entry: Entry, options: FingerprintOptions
     files,
     ...origin,
     isComplete: !files.some(({ state }) => unchecked.has(state)),
+    ...(uncovered.length > 0 && { uncovered }),
   };
 }
 
@@ -138,35 +147,45 @@ export type FileContent = { readonly state: "content"; readonly sha256: string }
  */
 export type FileState = "missing" | "directory" | "special" | "unreadable" | "too-large" | "variable";
 
+/** A hashed file, and whether it is a program in machine code. */
+type HashedFile = FileContent & { readonly isNative: boolean };
+
+// ELF, Windows, and Mach-O in both byte orders and for several architectures.
+const nativeMagic = /^(?:7f454c46|4d5a|feedfac[ef]|c[ef]faedfe|cafebabe)/;
+
 /** The number of bytes that may still be read. */
 export interface ReadBudget {
   bytes: number;
 }
 
 /** Hashes a file, following symbolic links. Never rejects. Subtracts the bytes it reads from the budget. */
-async function hashContent(path: string, budget: ReadBudget): Promise<FileContent> {
+async function hashContent(path: string, budget: ReadBudget): Promise<HashedFile> {
   try {
     const kind = kindOf(await stat(path));
-    if (kind !== undefined) return { state: kind };
+    if (kind !== undefined) return { state: kind, isNative: false };
     // The file may have been replaced by a pipe meanwhile: opening one must not block.
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const opened = await handle.stat();
     const state = kindOf(opened) ?? (opened.size > budget.bytes ? "too-large" : undefined);
-    return state === undefined ? await hashHandle(handle, budget) : { state };
+    return state === undefined ? await hashHandle(handle, budget) : { state, isNative: false };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
-    return { state: code === "ENOENT" || code === "ENOTDIR" ? "missing" : "unreadable" };
+    return { state: code === "ENOENT" || code === "ENOTDIR" ? "missing" : "unreadable", isNative: false };
   }
 }
 
-async function hashHandle(handle: FileHandle, budget: ReadBudget): Promise<FileContent> {
+async function hashHandle(handle: FileHandle, budget: ReadBudget): Promise<HashedFile> {
   const hash = createHash("sha256");
+  let start: Buffer | undefined;
   const buffer = Buffer.alloc(1 << 18);
   for (;;) {
     const { bytesRead } = await handle.read(buffer, 0, buffer.length);
-    if (bytesRead === 0) return { state: "content", sha256: hash.digest("hex") };
+    if (bytesRead === 0) {
+      return { state: "content", sha256: hash.digest("hex"), isNative: nativeMagic.test(start?.toString("hex") ?? "") };
+    }
+    start ??= Buffer.from(buffer.subarray(0, Math.min(4, bytesRead)));
     budget.bytes -= bytesRead;
-    if (budget.bytes < 0) return { state: "too-large" };
+    if (budget.bytes < 0) return { state: "too-large", isNative: false };
     hash.update(buffer.subarray(0, bytesRead));
   }
 }

@@ -17,7 +17,7 @@ test("[TS-D-TRUST-7] a policy is parsed with all its rules and with defaults", (
   "version": 1,
   "requireApproval": "always",
   "allowTrustFlag": false,
-  "others": "deny", "sandbox": "required",
+  "others": "deny", "uncoveredCode": "deny", "sandbox": "required",
   "allow": [
     { "url": "https://*.example.com", "helper": true, "configuration": "/srv" },
     { "command": "npx", "args": ["-y", "x"], "env": ["TOKEN"], "sandbox": false }
@@ -32,6 +32,7 @@ test("[TS-D-TRUST-7] a policy is parsed with all its rules and with defaults", (
       requireApproval: "always",
       allowTrustFlag: false,
       others: "deny",
+      uncoveredCode: "deny",
       sandbox: "required",
       allow: [
         { url: { text: "https://*.example.com" }, helper: true, configuration: "/srv", args: [], env: [], line: 8 },
@@ -45,6 +46,7 @@ test("[TS-D-TRUST-7] a policy is parsed with all its rules and with defaults", (
     requireApproval: "unless-allowed",
     allowTrustFlag: true,
     others: "ask",
+    uncoveredCode: "ask",
     sandbox: "auto",
     allow: [],
     deny: [],
@@ -77,6 +79,7 @@ test.each([
   [{ version: 1, allowTrustFlag: "no" }, /allowTrustFlag must be true or false/],
   [{ version: 1, sandbox: false }, /sandbox must be one of "auto", "required", "off"/],
   [{ version: 1, others: "forbid" }, /others must be one of/],
+  [{ version: 1, uncoveredCode: true }, /uncoveredCode must be one of "ask", "deny"/],
   [{ version: 1, deny: {} }, /deny must be a list of rules/],
   [{ version: 1, deny: ["npx"] }, /A rule must be an object/],
   [{ version: 1, deny: [{}] }, /at least one of/],

@@ -46,6 +46,8 @@ export interface TrustPolicy {
   readonly allowTrustFlag: boolean;
   /** What to do with entries that match no rule. */
   readonly others: "ask" | "deny";
+  /** What to do with entries that match no rule and may run code that an approval does not cover, such as `npx`. */
+  readonly uncoveredCode: "ask" | "deny";
   /** Whether stdio servers and helpers run in the sandbox: if available and not turned off by the entry; always, or they do not start; or never. */
   readonly sandbox: SandboxRule;
   readonly allow: readonly PolicyRule[];
@@ -66,6 +68,8 @@ export type DenyingRule =
   | { readonly kind: "deny"; readonly policy: string; readonly rule: PolicyRule }
   /** No rule allows it, and the policy denies all others. */
   | { readonly kind: "others"; readonly policy: string; readonly withheld?: WithheldRule | undefined }
+  /** No rule allows it, and it may run code that an approval does not cover. */
+  | { readonly kind: "uncovered"; readonly policy: string; readonly programs: readonly string[] }
   /** `--trust` was given, which the policy does not accept. */
   | { readonly kind: "trust-flag"; readonly policy: string };
 
@@ -81,6 +85,7 @@ const policyFields = [
   "requireApproval",
   "allowTrustFlag",
   "others",
+  "uncoveredCode",
   "sandbox",
   "allow",
   "deny",
@@ -119,6 +124,7 @@ function readPolicy(root: JsonNode, path: string, report: ReportProblem): TrustP
     requireApproval: choiceOf(members.get("requireApproval"), ["unless-allowed", "always"], report),
     allowTrustFlag: flagOf(members.get("allowTrustFlag"), true, report),
     others: choiceOf(members.get("others"), ["ask", "deny"], report),
+    uncoveredCode: choiceOf(members.get("uncoveredCode"), ["ask", "deny"], report),
     sandbox: choiceOf(members.get("sandbox"), ["auto", "required", "off"], report),
     allow: rulesOf(members.get("allow"), allowFields, report),
     deny: rulesOf(members.get("deny"), denyFields, report),
