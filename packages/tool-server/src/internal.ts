@@ -93,4 +93,5 @@ export {
 export { trustReason } from "./trust/evaluate-trust.js";
 export { quoteText } from "./trust/quoted-text.js";
 export { renderToolChanges } from "./trust/render-approval.js";
+export { uncoveredNotice } from "./trust/uncovered-code.js";
 export { portOf } from "./url.js";

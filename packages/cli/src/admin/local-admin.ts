@@ -239,7 +239,7 @@ interface TrustEvaluation {
   evaluate(entry: Entry): Promise<TrustDecision>;
 }
 
-async function openTrustEvaluation(values: ServerValues, io: Io): Promise<TrustEvaluation> {
+export async function openTrustEvaluation(values: ServerValues, io: Io): Promise<TrustEvaluation> {
   const { file, pluginRoot, configuration, secrets } = await loadConfiguration(values);
   const { variables: given, findings } = await asUsageError(() => readVariables(values["env-file"], io.env));
   reportEnvFindings(findings, io);

@@ -1,16 +1,18 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { createSecretRegistry, type SecretRegistry } from "@wirescope/tool-server";
+import { createSecretRegistry, fingerprintEntry, type SecretRegistry } from "@wirescope/tool-server";
 import {
   type CheckReport,
   checkConfiguration,
+  type Entry,
+  type Finding,
   findConfigurationFile,
   parseConfiguration,
   pluginRootOf,
   readConfigurationFile,
 } from "@wirescope/tool-server/config";
-import { configurationFileAt, readReadme, readVariables } from "@wirescope/tool-server/internal";
+import { configurationFileAt, readReadme, readVariables, uncoveredNotice } from "@wirescope/tool-server/internal";
 import { setServerOptions } from "@wirescope/tool-server/internal/command-line";
 import { exitCode } from "../failure.js";
 import type { Io } from "../io.js";
@@ -130,5 +132,22 @@ async function check(
     envFiles,
     secrets,
   });
-  return { file, report: { ...report, findings: [...report.findings, ...findings] } };
+  const uncovered = await Promise.all(configuration.entries.map((entry) => uncoveredNotes(entry, pluginRoot, secrets)));
+  return { file, report: { ...report, findings: [...report.findings, ...findings, ...uncovered.flat()] } };
+}
+
+/** What an approval of an entry would not cover. */
+async function uncoveredNotes(entry: Entry, pluginRoot: string, secrets: SecretRegistry): Promise<Finding[]> {
+  const { uncovered = [] } = await fingerprintEntry(entry, { pluginRoot });
+  const { path, line, column, name } = entry;
+  return uncovered.map((program) => ({
+    code: "code-not-covered",
+    severity: "note",
+    message: secrets.redact(uncoveredNotice(program)),
+    fix: "Review that code when it changes, or start a file of the project, such as node server.js.",
+    path,
+    line,
+    column,
+    server: secrets.redact(name),
+  }));
 }

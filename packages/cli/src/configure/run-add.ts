@@ -1,9 +1,10 @@
-import { dirname, relative } from "node:path";
+import { relative } from "node:path";
 import { printableText } from "@wirescope/channelz/internal";
 import { notTrusted, ToolServerError } from "@wirescope/tool-server";
-import type { Configuration, Finding } from "@wirescope/tool-server/config";
-import { readVariables, usesOAuth } from "@wirescope/tool-server/internal";
+import type { Finding } from "@wirescope/tool-server/config";
+import { uncoveredNotice, usesOAuth } from "@wirescope/tool-server/internal";
 import { commandLine, setServerOptions, shellWord } from "@wirescope/tool-server/internal/command-line";
+import { openTrustEvaluation } from "../admin/local-admin.js";
 import { exitCode } from "../failure.js";
 import { ClientFileError, replaceClientFile } from "../install/client-file.js";
 import type { Io } from "../io.js";
@@ -14,7 +15,6 @@ import { createScreen } from "../output/screen.js";
 import type { AdHocServer } from "../tool-server/ad-hoc-server.js";
 import { trustFor } from "../tool-server/ask-for-trust.js";
 import { openConfiguredServers } from "../tool-server/configured-servers.js";
-import { asUsageError } from "../tool-server/loaded-configuration.js";
 import { sameServers, sameSignIns, serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import { findFileToWrite, hasEntry, problemsOf, readFileToWrite, withEntries } from "./configuration-text.js";
@@ -46,7 +46,7 @@ export async function runAdd(name: string, server: AdHocServer, values: AddValue
       for (const { message, fix } of problems) io.stderr.write(`wirescope: ${printableText(`${message} ${fix}`)}\n`);
       const isWritten = !values["dry-run"] && (await replaceClientFile(file, text, false));
       if (!isWritten && !values["dry-run"]) continue;
-      const approval = isWritten ? await approve(configuration, name, file.path, values, io) : undefined;
+      const approval = isWritten ? await approve(name, file.path, values, io) : undefined;
       const added = configuration.entries.find((each) => each.name === name);
       const mayAdopt = approval?.state === "trusted" && added !== undefined && usesOAuth(added);
       const scopes = mayAdopt ? await adoptSignIn(name, server, file.path, values, io) : undefined;
@@ -103,22 +103,19 @@ interface ApprovalOutcome {
 }
 
 /** The user typed the entry, so there is no prompt. A policy can still deny it. */
-async function approve(
-  { entries }: Configuration,
-  name: string,
-  file: string,
-  values: AddValues,
-  io: Io,
-): Promise<ApprovalOutcome> {
-  const entry = entries.find((each) => each.name === name);
-  if (entry === undefined) return { state: "pending", message: `Approve it: ${commandLine("trust", name)}` };
+async function approve(name: string, file: string, values: AddValues, io: Io): Promise<ApprovalOutcome> {
   try {
-    const { variables } = await asUsageError(() => readVariables(values["env-file"], io.env));
-    const trust = trustFor(io);
-    const decision = await trust.evaluate({ entry, configurationPath: file, pluginRoot: dirname(file), variables });
+    const { entries, evaluate } = await openTrustEvaluation(optionsFor(file, values), io);
+    const entry = entries.find((each) => each.name === name);
+    if (entry === undefined) return { state: "pending", message: `Approve it: ${commandLine("trust", name)}` };
+    const shown = await evaluate(entry);
+    if (shown.state === "new" || shown.state === "changed") await trustFor(io).approve(shown.subject);
+    // An entry with a file that cannot be checked stays unapproved.
+    const decision = await evaluate(entry);
     if (decision.state === "denied") return { state: "denied", message: notTrusted(name, decision).message };
-    if (decision.state !== "trusted") await trust.approve(decision.subject);
-    return { state: "trusted", message: "It is approved, because you typed it." };
+    if (decision.state !== "trusted") return { state: "pending", message: notTrusted(name, decision).message };
+    const uncovered = (decision.fingerprint.uncovered ?? []).map(uncoveredNotice);
+    return { state: "trusted", message: ["It is approved, because you typed it.", ...uncovered].join(" ") };
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;
     return { state: "pending", message: `It is not approved yet: ${error.message}` };
@@ -133,10 +130,8 @@ async function adoptSignIn(
   values: AddValues,
   io: Io,
 ): Promise<readonly string[] | undefined> {
-  const argv = [`--config=${file}`, ...values["env-file"].map((each) => `--env-file=${each}`), ...sameSignIns(values)];
-  const options = parseOptions(serverOptions, argv).values;
   try {
-    await using servers = await openConfiguredServers(options, { ...io, ask: undefined });
+    await using servers = await openConfiguredServers(optionsFor(file, values), { ...io, ask: undefined });
     return await servers.adoptSignIn(name, server.name);
   } catch (error) {
     if (!ToolServerError.is(error) && !(error instanceof UsageError)) throw error;
@@ -144,6 +139,12 @@ async function adoptSignIn(
     io.stderr.write(`wirescope: ${printableText(message)}\n`);
     return undefined;
   }
+}
+
+/** The options with which other commands use the file. */
+function optionsFor(file: string, values: AddValues): OptionValues<typeof serverOptions> {
+  const argv = [`--config=${file}`, ...values["env-file"].map((each) => `--env-file=${each}`), ...sameSignIns(values)];
+  return parseOptions(serverOptions, argv).values;
 }
 
 function targetOf({ entry }: AdHocServer): string {

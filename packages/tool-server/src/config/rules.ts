@@ -57,6 +57,7 @@ export const rules = {
   "helper-not-executable": "The helper is executable by the current user.",
   "helper-and-authorization": "Authorization has one source: the helper's header replaces the static one.",
   "command-not-found": "The command of a stdio entry exists and is executable.",
+  "code-not-covered": "A stdio server runs only code that an approval covers.",
   "sandbox-off": "Stdio servers and helpers run in the sandbox unless they cannot work in it.",
   "env-file-unreadable": "The envFile of an entry exists and can be read.",
   "env-file-syntax": "Every line of an environment file is NAME=value.",

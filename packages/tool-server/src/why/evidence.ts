@@ -52,6 +52,8 @@ export interface WalkEvidence extends FixTarget {
 export interface TrustEvidence {
   readonly state: "trusted" | "new" | "changed" | "denied" | "unreadable";
   readonly reason: string;
+  /** The helper, if it does not exist: to approve the entry would not help. */
+  readonly missingHelper?: string | undefined;
 }
 
 export interface HelperEvidence {

@@ -111,7 +111,7 @@ describe("a variable", () => {
 });
 
 describe("trust", () => {
-  const subject = { fingerprint: {} } as never;
+  const subject = { fingerprint: { files: [] } } as never;
   const approval = { server: "api" } as never;
 
   test.each([

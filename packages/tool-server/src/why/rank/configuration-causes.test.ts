@@ -101,6 +101,14 @@ describe("trust", () => {
     expect(cause?.fix.advice).toMatch(/^[A-Z].*\.$/);
   });
 
+  test("[TS-D-WHY-3] reports a helper that was deleted as missing, because to approve the entry would not help", () => {
+    const trust = { state: "changed", reason: "It has changed.", missingHelper: "headers.sh" } as const;
+    const [cause, ...others] = configurationCauses({ ...base, trust });
+    expect(cause).toMatchObject({ code: "helper-missing", problem: "The helper headers.sh does not exist." });
+    expect(cause?.evidence).toEqual(["It has changed.", "Nothing in the entry was run or connected to."]);
+    expect(others).toEqual([]);
+  });
+
   test("finds no cause in an entry whose trust is not known", () => {
     expect(configurationCauses({ ...base, trust: undefined })).toEqual([]);
   });

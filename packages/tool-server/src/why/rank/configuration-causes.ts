@@ -71,6 +71,11 @@ function trustCauses(seen: WalkEvidence): Cause[] {
   const { trust } = seen;
   if (trust === undefined || trust.state === "trusted") return [];
   const base = { weight: 1, problem: trust.reason, evidence: ["Nothing in the entry was run or connected to."] };
+  if (trust.missingHelper !== undefined) {
+    const problem = `The helper ${trust.missingHelper} does not exist.`;
+    const fix = fixField(seen, "headersHelper", `Restore the file, or change the entry. ${writeHelperPath}`);
+    return [{ ...base, code: "helper-missing", problem, evidence: [trust.reason, ...base.evidence], fix }];
+  }
   switch (trust.state) {
     case "new": {
       const fix = fixByCommand(seen, ["trust"], "Review the entry and approve it.");

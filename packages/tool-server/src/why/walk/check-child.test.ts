@@ -105,7 +105,7 @@ describe("a process", () => {
     const evaluateTrust = async () => {
       asked += 1;
       // Once before the walk, once before the process is started.
-      return asked >= 3 ? ({ state: "new", approval, subject: { fingerprint: {} } } as never) : trusted;
+      return asked >= 3 ? ({ state: "new", approval, subject: { fingerprint: { files: [] } } } as never) : trusted;
     };
     const env = { TOKEN: { command: ["./op"] } };
     const seen = await walk({ command: process.execPath, env }, { pluginRoot: folder.path, evaluateTrust });

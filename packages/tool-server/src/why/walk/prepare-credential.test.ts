@@ -15,7 +15,7 @@ import { walkServer } from "./walk-server.js";
 const untrusted = {
   state: "new",
   approval: { server: "api" },
-  subject: { fingerprint: {} },
+  subject: { fingerprint: { files: [] } },
 } as unknown as TrustDecision;
 const walk = (entry: unknown, options: Partial<ExplainOptions> = {}) => walkServer(explainOptionsOf(entry, options));
 

@@ -40,7 +40,7 @@ test.each([
 test("rejects if the entry is no longer trusted", async () => {
   const entry = { type: "http", url: "https://api.example/" };
   await expect(createTestWalk(entry).ensureTrusted()).resolves.toBeUndefined();
-  const decision = { state: "new", approval: { server: "api" }, subject: { fingerprint: {} } } as never;
+  const decision = { state: "new", approval: { server: "api" }, subject: { fingerprint: { files: [] } } } as never;
   const revoked = createTestWalk(entry, { evaluateTrust: async () => decision });
   await expect(revoked.ensureTrusted()).rejects.toMatchObject({ code: "NOT_TRUSTED" });
 });

@@ -19,7 +19,7 @@ const url = "https://api.example/mcp";
 const untrusted = {
   state: "new",
   approval: { server: "api" },
-  subject: { fingerprint: {} },
+  subject: { fingerprint: { files: [] } },
 } as unknown as TrustDecision;
 const untrustedOptions = { evaluateTrust: async () => untrusted };
 const failure = (code: "APPROVALS_UNREADABLE" | "SERVER_FAILED", problem: string) =>

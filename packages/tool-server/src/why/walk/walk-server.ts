@@ -244,7 +244,12 @@ async function checkTrust({ options, entry, redact }: Walk): Promise<TrustEviden
   try {
     const decision = await options.evaluateTrust(entry);
     if (decision.state === "trusted") return { state: "trusted", reason: reasons[decision.by] };
-    return { state: decision.state, reason: redact(notTrusted(entry.name, decision).message) };
+    const reason = redact(notTrusted(entry.name, decision).message);
+    if (decision.state === "denied") return { state: decision.state, reason };
+    const missing = decision.subject.fingerprint.files.find(
+      ({ field, state }) => field === "headersHelper" && state === "missing",
+    );
+    return { state: decision.state, reason, missingHelper: missing && redact(missing.path) };
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;
     return { state: "unreadable", reason: redact(error.message) };
