@@ -9,22 +9,15 @@ import {
   type TrustDecision,
 } from "@wirescope/tool-server";
 import type { Entry } from "@wirescope/tool-server/config";
-import {
-  oauthSummary,
-  readVariables,
-  renderToolChanges,
-  trustReason,
-  whyNoOAuth,
-} from "@wirescope/tool-server/internal";
+import { oauthSummary, renderToolChanges, trustReason, whyNoOAuth } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import { approvalsOf, trustFor } from "../tool-server/ask-for-trust.js";
 import { type ConfiguredServers, openConfiguredServers } from "../tool-server/configured-servers.js";
-import { storedInputs } from "../tool-server/input-values.js";
-import { asUsageError, loadConfiguration, reportEnvFindings } from "../tool-server/loaded-configuration.js";
 import type { KeyCreation } from "../tool-server/open-vault.js";
 import { redactingIo } from "../tool-server/redaction.js";
 import type { ServerValues } from "../tool-server/server-options.js";
+import { openTrustEvaluation, type TrustEvaluation } from "../tool-server/trust-evaluation.js";
 import { UsageError } from "../usage-error.js";
 import { postponeWasmTierUp } from "../v8-flags.js";
 import { openExplainableServers } from "../why/explain-configured.js";
@@ -229,27 +222,6 @@ function unconnected({ entries }: ConfiguredServers, name: string): Omit<ServerR
     tools: undefined,
     description: { name: "", version: "", protocolVersion: "" },
     failure: undefined,
-  };
-}
-
-/** The entries of a configuration, to evaluate their trust without using them. */
-interface TrustEvaluation {
-  readonly file: string;
-  readonly entries: readonly Entry[];
-  evaluate(entry: Entry): Promise<TrustDecision>;
-}
-
-export async function openTrustEvaluation(values: ServerValues, io: Io): Promise<TrustEvaluation> {
-  const { file, pluginRoot, configuration, secrets } = await loadConfiguration(values);
-  const { variables: given, findings } = await asUsageError(() => readVariables(values["env-file"], io.env));
-  reportEnvFindings(findings, io);
-  const inputs = await storedInputs({ configuration, file, variables: given, secrets, io }, values);
-  const variables = { ...given, ...inputs };
-  const trust = trustFor(io);
-  return {
-    file,
-    entries: configuration.entries,
-    evaluate: (entry) => trust.evaluate({ entry, configurationPath: file, pluginRoot, variables }),
   };
 }
 
