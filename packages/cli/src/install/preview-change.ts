@@ -1,5 +1,4 @@
-import type { JsonNode } from "@wirescope/tool-server/internal/json";
-import { parseJsonc } from "../jsonc/parse-jsonc.js";
+import { applyEdits, type Edit, visit } from "jsonc-parser";
 
 /** A line of a diff: added, removed, or context. */
 export interface PreviewLine {
@@ -57,23 +56,18 @@ function cut(text: string): string {
 
 function masked(text: string, entry: readonly string[]): string {
   if (text.replace("\ufeff", "").trim() === "") return text;
-  const { root, comments } = parseJsonc(text);
-  const hidden = [...comments.map((range) => ({ ...range, put: maskedComment(text, range) }))];
-  const visit = (node: JsonNode, path: readonly string[]): void => {
-    if (node.kind === "object") {
-      // A value that a duplicate key overrides may contain a token as well.
-      for (const { key, value } of [...node.members, ...node.replaced]) visit(value, [...path, key]);
-    } else if (node.kind === "array") for (const item of node.items) visit(item, path);
-    else if (node.kind === "string" && !isShown(path, entry)) {
-      hidden.push({ start: node.start, end: node.end, put: '"…"' });
-    }
-  };
-  visit(root, []);
-  let result = text;
-  for (const { start, end, put } of hidden.toSorted((a, b) => b.start - a.start)) {
-    result = result.slice(0, start) + put + result.slice(end);
-  }
-  return result;
+  // Not the members of parsed objects: a value that a duplicate key overrides may contain a token as well.
+  const edits: Edit[] = [];
+  visit(text, {
+    onLiteralValue(value, offset, length, _line, _character, pathOfValue) {
+      const path = pathOfValue().filter((step) => typeof step === "string");
+      if (typeof value === "string" && !isShown(path, entry)) edits.push({ offset, length, content: '"…"' });
+    },
+    onComment(offset, length) {
+      edits.push({ offset, length, content: maskedComment(text.slice(offset, offset + length)) });
+    },
+  });
+  return applyEdits(text, edits);
 }
 
 function isShown(path: readonly string[], entry: readonly string[]): boolean {
@@ -81,8 +75,7 @@ function isShown(path: readonly string[], entry: readonly string[]): boolean {
 }
 
 /** The masked comment has the same number of lines. */
-function maskedComment(text: string, { start, end }: { readonly start: number; readonly end: number }): string {
-  const comment = text.slice(start, end);
+function maskedComment(comment: string): string {
   if (comment.startsWith("//")) return "// …";
   return /[\r\n]/.test(comment) ? comment.replace(/[^\r\n]+/g, "…") : "/* … */";
 }

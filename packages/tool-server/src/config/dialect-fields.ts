@@ -1,7 +1,7 @@
 import { type Dialect, type DialectName, dialectOf } from "./dialects.js";
 import { type FieldName, fieldTable } from "./entry.js";
 import { withFileCommands } from "./file-references.js";
-import { type JsonMember, type JsonNode, type JsonObjectNode, jsonNodeAt } from "./json-with-positions.js";
+import { type JsonMember, type JsonNode, type JsonObjectNode, jsonNodeAt, memberOf } from "./json-with-positions.js";
 import type { OAuthSettingName } from "./oauth-settings.js";
 
 /** A field of an entry in our spelling, and how it is written in the file. */
@@ -287,7 +287,7 @@ function variableHeaders(value: JsonNode): Translated {
 function passedVariables(value: JsonNode): Translated {
   if (value.kind !== "array") return undefined;
   const names = value.items.map((item) => {
-    const named = item.kind === "object" ? item.members.find(({ key }) => key === "name")?.value : item;
+    const named = item.kind === "object" ? memberOf(item, "name") : item;
     return named?.kind === "string" ? named : undefined;
   });
   if (names.includes(undefined)) return undefined;
@@ -330,7 +330,6 @@ function callbackOf(member: JsonMember): RenamedMember[] {
 /** An object at the position of another value. */
 function object(pairs: readonly (readonly [string, JsonNode])[], at: JsonNode): JsonObjectNode {
   const { line, column, start, end } = at;
-  const position = { line, column, start, end };
-  const members = pairs.map(([key, value]) => ({ key, keyAt: position, value, isRepeated: false }));
-  return { kind: "object", members, replaced: [], ...position };
+  const members = pairs.map(([key, value]) => ({ key, keyAt: at, value }));
+  return { kind: "object", members, line, column, start, end };
 }

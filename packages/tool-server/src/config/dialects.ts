@@ -1,4 +1,4 @@
-import type { JsonMember, JsonNode } from "./json-with-positions.js";
+import { type JsonNode, memberOf } from "./json-with-positions.js";
 import type { TemplateSyntax } from "./template.js";
 
 /** A program's configuration format for tool servers. `claude-code` is also the reference format of `.mcp.json`. */
@@ -177,7 +177,7 @@ export function looksLikeToml(text: string): boolean {
 export function dialectOfEntry(value: JsonNode, container: string | number | undefined): DialectName | undefined {
   if (value.kind !== "object") return undefined;
   const keys = new Set(value.members.map(({ key }) => key));
-  const type = value.members.find(({ key }) => key === "type")?.value;
+  const type = memberOf(value, "type");
   const hasType = ({ types = {} }: Dialect): boolean => type?.kind === "string" && Object.hasOwn(types, type.value);
   const found =
     dialects.find(({ markers }) => markers.some((marker) => keys.has(marker))) ??
@@ -187,7 +187,7 @@ export function dialectOfEntry(value: JsonNode, container: string | number | und
 }
 
 /** Whether the root is a `server.json`: it describes one server, by its packages and remotes. */
-export function isServerJson(root: readonly JsonMember[]): boolean {
-  const kindOf = (name: string): string | undefined => root.find(({ key }) => key === name)?.value.kind;
+export function isServerJson(root: JsonNode): boolean {
+  const kindOf = (name: string): string | undefined => memberOf(root, name)?.kind;
   return kindOf("name") === "string" && (kindOf("packages") === "array" || kindOf("remotes") === "array");
 }

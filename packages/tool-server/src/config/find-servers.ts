@@ -7,13 +7,14 @@ import {
   isServerJson,
   looksLikeToml,
 } from "./dialects.js";
-import { type JsonPath, quoteName, type Report } from "./finding.js";
+import { quoteName, type Report } from "./finding.js";
 import { type InputDefinition, parseInputs } from "./inputs.js";
 import {
   type JsonMember,
   type JsonNode,
   type JsonObjectNode,
-  jsonNodeToValue,
+  type JsonPath,
+  memberOf,
   type ParsedJson,
   parseJsonWithPositions,
 } from "./json-with-positions.js";
@@ -49,17 +50,17 @@ const otherKeys: ReadonlySet<string> = new Set(["$schema", "inputs"]);
 /** Finds the entries of a file: in the objects in which programs store them, or else at the top level. */
 export function findServers(root: JsonObjectNode, file: string | undefined, report: Report): FoundServers {
   const position = { line: root.line, column: root.column, path: [] };
-  if (isServerJson(root.members)) {
+  if (isServerJson(root)) {
     const { members, inputs } = registryServers(root, report);
     const all = members.map((member) => ({ member, path: [] }));
     return { dialect: "server-json", entryDialect: "server-json", members: all, inputs };
   }
-  const inputs = parseInputs(memberOf(root, "inputs"), report, jsonNodeToValue);
+  const inputs = parseInputs(
+    root.members.find(({ key }) => key === "inputs"),
+    report,
+  );
   const found = containers.flatMap((path) => {
-    const value = path.reduce<JsonNode | undefined>(
-      (node, key) => (node?.kind === "object" ? memberOf(node, key)?.value : undefined),
-      root,
-    );
+    const value = path.reduce<JsonNode | undefined>(memberOf, root);
     // A server can be called "servers".
     return value === undefined || isEntry(value) || isSettings(path, value) ? [] : [{ path, value }];
   });
@@ -176,8 +177,4 @@ function isEntry(value: JsonNode): boolean {
         locationFields.has(key) && (kind === "string" || (key === "command" && kind === "array")),
     )
   );
-}
-
-function memberOf(object: JsonObjectNode, name: string): JsonMember | undefined {
-  return object.members.find(({ key }) => key === name);
 }

@@ -1,13 +1,10 @@
 import type { ErrorParts } from "../errors.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
-import type { Position } from "./json-with-positions.js";
+import type { JsonPath, Position } from "./json-with-positions.js";
 import type { RuleCode } from "./rules.js";
 
 /** An error makes an entry unusable or unsafe, a warning may do so, a note is for information. */
 export type Severity = "error" | "warning" | "note";
-
-/** The keys and indices that identify a value. */
-export type JsonPath = readonly (string | number)[];
 
 /** A problem in a configuration. It never contains a secret. */
 export interface Finding extends Position {

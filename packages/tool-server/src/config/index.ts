@@ -33,8 +33,9 @@ export type {
   ToolSelection,
 } from "./entry.js";
 export { type EnvFile, parseEnvFile } from "./env-file.js";
-export { type Finding, formatPath, type JsonPath, type Severity, type SourcePosition } from "./finding.js";
+export { type Finding, formatPath, type Severity, type SourcePosition } from "./finding.js";
 export type { InputDefinition } from "./inputs.js";
+export type { JsonPath } from "./json-with-positions.js";
 export type { EntryOAuth, OAuthSettingName, OAuthSettingsOf, OAuthText } from "./oauth-settings.js";
 export {
   type Configuration,

@@ -1,5 +1,5 @@
 import { quoteName, type Report } from "./finding.js";
-import type { JsonMember, JsonNode } from "./json-with-positions.js";
+import { type JsonMember, type JsonNode, jsonNodeToValue, memberOf } from "./json-with-positions.js";
 
 /** A value that the user is asked for, referenced by `${input:id}`. */
 export interface InputDefinition {
@@ -23,11 +23,7 @@ export const inputsKey = "$inputs";
 const maxInputs = 256;
 
 /** Parses the `inputs` of a file. An invalid input is reported, and is undefined for the entries that use it. */
-export function parseInputs(
-  member: JsonMember | undefined,
-  report: Report,
-  plain: (node: JsonNode) => unknown,
-): InputDefinition[] {
+export function parseInputs(member: JsonMember | undefined, report: Report): InputDefinition[] {
   if (member === undefined) return [];
   const position = { line: member.keyAt.line, column: member.keyAt.column, path: [member.key] };
   if (member.value.kind !== "array") {
@@ -36,10 +32,8 @@ export function parseInputs(
     return [];
   }
   return member.value.items.slice(0, maxInputs).flatMap((item, index): InputDefinition[] => {
-    const read = (name: string): JsonNode | undefined =>
-      item.kind === "object" ? item.members.find(({ key }) => key === name)?.value : undefined;
     const stringOf = (name: string): string | undefined => {
-      const node = read(name);
+      const node = memberOf(item, name);
       return node?.kind === "string" ? node.value : undefined;
     };
     const here = { line: item.line, column: item.column, path: [member.key, index] };
@@ -52,9 +46,9 @@ export function parseInputs(
       const message = `The input ${quoteName(id)} is the result of a command of VS Code, which cannot be run here.`;
       report("input-shape", "note", here, message, "You are asked for it instead.");
     }
-    const options = read("options");
+    const options = memberOf(item, "options");
     const choices = options?.kind === "array" ? options.items.flatMap((each) => labelOf(each)) : [];
-    const password = read("password");
+    const password = memberOf(item, "password");
     return [
       {
         id,
@@ -62,7 +56,7 @@ export function parseInputs(
         isSecret: password?.kind === "boolean" && password.value,
         suggestion: stringOf("default"),
         choices,
-        written: plain(item),
+        written: jsonNodeToValue(item),
       },
     ];
   });
@@ -70,6 +64,6 @@ export function parseInputs(
 
 function labelOf(node: JsonNode): string[] {
   if (node.kind === "string") return [node.value];
-  const value = node.kind === "object" ? node.members.find(({ key }) => key === "value")?.value : undefined;
+  const value = memberOf(node, "value");
   return value?.kind === "string" ? [value.value] : [];
 }

@@ -159,11 +159,14 @@ describe("problems", () => {
     const { root, problems } = parseJsonWithPositions('{"a": 1,\n "b": 3, "a": 2}');
     expect(root && jsonNodeToValue(root)).toEqual({ b: 3, a: 2 });
     expect(member(root, "a").isRepeated).toBe(true);
-    expect(member(root, "b").isRepeated).toBe(false);
-    expect(root).toMatchObject({ replaced: [{ key: "a", value: { value: 1 } }] });
-    expect(problems).toMatchObject([
-      { kind: "duplicate-key", line: 2, column: 10, message: 'Duplicate key "a"; the first is on line 1.' },
-    ]);
+    expect(member(root, "b").isRepeated).toBeUndefined();
+    const message = 'Duplicate key "a"; the first is on line 1.';
+    expect(problems).toMatchObject([{ kind: "duplicate-key", line: 2, column: 10, message, path: ["a"] }]);
+  });
+
+  test("reports the path of a repeated key, also in an object that a later key replaces", () => {
+    const { problems } = parseJsonWithPositions('{"a": [0, {"b": 1, "b": 2}], "a": 3}');
+    expect(problems.map(({ path }) => path)).toEqual([["a", 1, "b"], ["a"]]);
   });
 });
 

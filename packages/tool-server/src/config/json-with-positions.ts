@@ -12,16 +12,16 @@ export interface SourceRange {
   readonly end: number;
 }
 
+/** The position of a key or value, and the range of its text. */
+export type Located = Position & SourceRange;
+
 /** A JSON value with its position. */
-export type JsonNode = Position &
-  SourceRange &
+export type JsonNode = Located &
   (
     | {
         readonly kind: "object";
         /** Each key once: of several members with the same key, the last. */
         readonly members: readonly JsonMember[];
-        /** The members that a later member with the same key replaces. */
-        readonly replaced: readonly JsonMember[];
       }
     | { readonly kind: "array"; readonly items: readonly JsonNode[] }
     | { readonly kind: "string"; readonly value: string }
@@ -36,17 +36,22 @@ export type JsonObjectNode = Extract<JsonNode, { readonly kind: "object" }>;
 /** A member of an object. */
 export interface JsonMember {
   readonly key: string;
-  readonly keyAt: Position & SourceRange;
+  readonly keyAt: Located;
   readonly value: JsonNode;
-  /** Whether an earlier member of the object had the same key. */
-  readonly isRepeated: boolean;
+  /** Whether an earlier member of the object had the same key. Default false. */
+  readonly isRepeated?: boolean;
 }
+
+/** The keys and indices that identify a value. */
+export type JsonPath = readonly (string | number)[];
 
 /** Why a file is not valid JSON. The message quotes at most one character or a key, because the file may contain secrets. */
 export interface JsonProblem extends Position {
   readonly kind: "syntax" | "duplicate-key" | "too-deep" | "too-large";
   readonly message: string;
   readonly fix: string;
+  /** The path of a repeated key; empty for other problems. */
+  readonly path: JsonPath;
 }
 
 /** The result of parsing: the value, unless the file has a syntax error or exceeds a limit, and every problem in order. */
@@ -75,95 +80,92 @@ export const maxProblems = 100;
  */
 export function parseJsonWithPositions(source: string, options: ParseJsonOptions = {}): ParsedJson {
   const { allowComments = false, maxLength = 1_048_576, maxDepth = 64 } = options;
-  const problems: JsonProblem[] = [];
   const comments: SourceRange[] = [];
-  if (source.length > maxLength) {
-    const message = `The file has ${source.length} characters; the maximum is ${maxLength}.`;
-    problems.push({ kind: "too-large", line: 1, column: 1, message, fix: "Make it smaller." });
-    return { root: undefined, problems, comments };
-  }
+  const tooLarge = problemOfLength(source, maxLength);
+  if (tooLarge !== undefined) return { root: undefined, problems: [tooLarge], comments };
+  const problems: JsonProblem[] = [];
   const skipped = source.startsWith("\ufeff") ? 1 : 0;
   const text = source.slice(skipped);
+  /** The objects and arrays that are not closed yet. */
   const containers: Container[] = [];
   let root: JsonNode | undefined;
   /** The comma that was just read, if nothing but comments followed it. */
   let lastComma: Position | undefined;
 
-  const stop = (kind: JsonProblem["kind"], at: Position, [message, fix]: ProblemText): never => {
-    throw new Unreadable({ kind, ...at, message, fix });
+  const locate = (offset: number, length: number, line: number, character: number): Located => {
+    const start = offset + skipped;
+    return { line: line + 1, column: character + 1, start, end: start + length };
   };
-  const report = (kind: JsonProblem["kind"], { line, column }: Position, [message, fix]: ProblemText): void => {
-    if (problems.length < maxProblems) problems.push({ kind, line, column, message, fix });
+  const stop = (kind: JsonProblem["kind"], at: Position, [message, fix]: ProblemText): never => {
+    problems.push({ kind, line: at.line, column: at.column, message, fix, path: [] });
+    throw stopped;
+  };
+  const report = (kind: JsonProblem["kind"], at: Position, [message, fix]: ProblemText, path: JsonPath = []): void => {
+    if (problems.length < maxProblems) problems.push({ kind, line: at.line, column: at.column, message, fix, path });
   };
   const add = (node: JsonNode): void => {
     lastComma = undefined;
     const parent = containers.at(-1);
     if (parent === undefined) root = node;
-    else if (parent.kind === "array") parent.items.push(node);
-    else addMember(parent, node, report);
+    else if (parent.key === undefined) parent.items.push(node);
+    else parent.members.set(parent.key.key, { ...parent.key, value: node });
   };
-  const rangeOf = (offset: number, length: number): SourceRange => ({
-    start: offset + skipped,
-    end: offset + length + skipped,
-  });
-  const open =
-    (kind: Container["kind"]) =>
-    (offset: number, length: number, line: number, character: number): void => {
-      lastComma = undefined;
-      const at = { line: line + 1, column: character + 1 };
-      // jsonc-parser recurses for each level without a limit, and would exhaust the stack.
-      if (containers.length >= maxDepth) {
-        stop("too-deep", at, [`Nesting is deeper than ${maxDepth} levels.`, "Reduce the nesting."]);
+  const open = (...token: Token): void => {
+    lastComma = undefined;
+    const at = locate(...token);
+    // jsonc-parser recurses for each level without a limit, and would exhaust the stack.
+    if (containers.length >= maxDepth) {
+      stop("too-deep", at, [`Nesting is deeper than ${maxDepth} levels.`, "Reduce the nesting."]);
+    }
+    containers.push({ at, items: [], members: new Map(), key: undefined });
+  };
+  const close =
+    (kind: "object" | "array") =>
+    (...token: Token): void => {
+      const container = containers.pop();
+      if (container === undefined) return;
+      if (lastComma !== undefined && !allowComments) {
+        report("syntax", lastComma, ["Trailing commas are not allowed in this file.", "Remove the comma."]);
       }
-      const node = { ...at, ...rangeOf(offset, length) };
-      containers.push(
-        kind === "array"
-          ? { ...node, kind, items: [] }
-          : { ...node, kind, members: new Map(), replaced: [], key: undefined },
-      );
+      const { items, members } = container;
+      const at = { ...container.at, end: locate(...token).end };
+      add(kind === "array" ? { kind, items, ...at } : { kind, members: [...members.values()], ...at });
     };
-  const close = (offset: number, length: number): void => {
-    const container = containers.pop();
-    if (container === undefined) return;
-    if (lastComma !== undefined && !allowComments) {
-      report("syntax", lastComma, ["Trailing commas are not allowed in this file.", "Remove the comma."]);
-    }
-    const { kind, line, column, start } = container;
-    const end = offset + length + skipped;
-    if (kind === "array") add({ kind, items: container.items, line, column, start, end });
-    else {
-      const { members, replaced } = container;
-      add({ kind, members: [...members.values()], replaced, line, column, start, end });
-    }
-  };
 
   try {
     visit(
       text,
       {
-        onObjectBegin: open("object"),
-        onArrayBegin: open("array"),
-        onObjectEnd: close,
-        onArrayEnd: close,
-        onObjectProperty(key, offset, length, line, character) {
+        onObjectBegin: open,
+        onArrayBegin: open,
+        onObjectEnd: close("object"),
+        onArrayEnd: close("array"),
+        onObjectProperty(key, offset, length, line, character, pathOfObject) {
           const object = containers.at(-1);
-          if (object?.kind !== "object") return;
-          object.key = { key, keyAt: { line: line + 1, column: character + 1, ...rangeOf(offset, length) } };
+          if (object === undefined) return;
+          const keyAt = locate(offset, length, line, character);
+          const earlier = object.members.get(key);
+          object.key = { key, keyAt, ...(earlier && { isRepeated: true }) };
+          if (earlier === undefined) return;
+          const shown = JSON.stringify(key.length > 64 ? `${key.slice(0, 63)}…` : key);
+          const message = `Duplicate key ${shown}; the first is on line ${earlier.keyAt.line}.`;
+          report("duplicate-key", keyAt, [message, "Keep one of the two."], [...pathOfObject(), key]);
+          // The members stay in the order of the file.
+          object.members.delete(key);
         },
         onLiteralValue(value, offset, length, line, character) {
-          add(jsonNodeAt(value, { line: line + 1, column: character + 1, ...rangeOf(offset, length) }));
+          add(jsonNodeAt(value, locate(offset, length, line, character)));
         },
-        onSeparator(separator, _offset, _length, line, character) {
-          if (separator === ",") lastComma = { line: line + 1, column: character + 1 };
+        onSeparator(separator, ...token) {
+          if (separator === ",") lastComma = locate(...token);
         },
-        onComment(offset, length, line, character) {
-          comments.push(rangeOf(offset, length));
-          if (allowComments) return;
-          const at = { line: line + 1, column: character + 1 };
-          report("syntax", at, ["Comments are not allowed in this file.", "Remove the comment."]);
+        onComment(...token) {
+          const at = locate(...token);
+          comments.push({ start: at.start, end: at.end });
+          if (!allowComments) report("syntax", at, ["Comments are not allowed in this file.", "Remove the comment."]);
         },
-        onError(code, offset, _length, line, character) {
-          stop("syntax", { line: line + 1, column: character + 1 }, explain(code, text, offset));
+        onError(code, offset, ...token) {
+          stop("syntax", locate(offset, ...token), explain(code, text, offset));
         },
       },
       // Reported above if they are not allowed, so that parsing continues and finds the other problems.
@@ -171,44 +173,48 @@ export function parseJsonWithPositions(source: string, options: ParseJsonOptions
     );
     return { root, problems, comments };
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
-    return { root: undefined, problems: [...problems, error.problem], comments };
+    if (error !== stopped) throw error;
+    return { root: undefined, problems, comments };
   }
 }
 
+/** The problem of a file with more than `maxLength` characters. */
+export function problemOfLength({ length }: string, maxLength: number): JsonProblem | undefined {
+  if (length <= maxLength) return undefined;
+  const message = `The file has ${length} characters; the maximum is ${maxLength}.`;
+  return { kind: "too-large", line: 1, column: 1, message, fix: "Make it smaller.", path: [] };
+}
+
 /** A value as a node at the position of another one, which it replaces. */
-export function jsonNodeAt(value: unknown, { line, column, start, end }: Position & SourceRange): JsonNode {
+export function jsonNodeAt(value: unknown, { line, column, start, end }: Located): JsonNode {
   const at = { line, column, start, end };
-  if (Array.isArray(value)) return { kind: "array", items: value.map((item) => jsonNodeAt(item, at)), ...at };
+  return jsonNodeOf(value, () => at);
+}
+
+/** A value as a node. `locate` returns the position of the key and of the value at a path. */
+export function jsonNodeOf(value: unknown, locate: (path: JsonPath) => Located, path: JsonPath = []): JsonNode {
+  const at = locate(path);
+  if (Array.isArray(value)) {
+    return { kind: "array", items: value.map((item, index) => jsonNodeOf(item, locate, [...path, index])), ...at };
+  }
   if (typeof value === "string") return { kind: "string", value, ...at };
   if (typeof value === "number") return { kind: "number", value, ...at };
   if (typeof value === "boolean") return { kind: "boolean", value, ...at };
   if (value === null || value === undefined) return { kind: "null", ...at };
-  const members = Object.entries(value).map(([key, inner]) => ({
-    key,
-    keyAt: at,
-    value: jsonNodeAt(inner, at),
-    isRepeated: false,
-  }));
-  return { kind: "object", members, replaced: [], ...at };
+  if (value instanceof Date) return { kind: "string", value: value.toISOString(), ...at };
+  const members = Object.entries(value).map(([key, inner]) => {
+    const inside = [...path, key];
+    return { key, keyAt: locate(inside), value: jsonNodeOf(inner, locate, inside) };
+  });
+  return { kind: "object", members, ...at };
 }
 
 /** The plain value of a node, equal to the result of `JSON.parse`. */
 export function jsonNodeToValue(node: JsonNode): unknown {
   switch (node.kind) {
-    case "object": {
-      const result: Record<string, unknown> = {};
-      for (const { key, value } of node.members) {
-        // An assignment to __proto__ would change the prototype.
-        Object.defineProperty(result, key, {
-          value: jsonNodeToValue(value),
-          enumerable: true,
-          configurable: true,
-          writable: true,
-        });
-      }
-      return result;
-    }
+    case "object":
+      // Unlike an assignment, this does not change the prototype if a key is __proto__.
+      return Object.fromEntries(node.members.map(({ key, value }) => [key, jsonNodeToValue(value)]));
     case "array":
       return node.items.map(jsonNodeToValue);
     case "null":
@@ -218,48 +224,26 @@ export function jsonNodeToValue(node: JsonNode): unknown {
   }
 }
 
+/** The value of a member; undefined if the node is not an object, or has no such member. */
+export function memberOf(node: JsonNode | undefined, name: string): JsonNode | undefined {
+  return node?.kind === "object" ? node.members.find(({ key }) => key === name)?.value : undefined;
+}
+
 type ProblemText = readonly [message: string, fix: string];
 
+type Token = [offset: number, length: number, line: number, character: number];
+
 /** An object or array that is not closed yet. */
-type Container = Position &
-  SourceRange &
-  (
-    | { readonly kind: "array"; readonly items: JsonNode[] }
-    | {
-        readonly kind: "object";
-        readonly members: Map<string, JsonMember>;
-        readonly replaced: JsonMember[];
-        /** The key whose value comes next. */
-        key: Pick<JsonMember, "key" | "keyAt"> | undefined;
-      }
-  );
-
-class Unreadable extends Error {
-  readonly problem: JsonProblem;
-
-  constructor(problem: JsonProblem) {
-    super(problem.message);
-    this.problem = problem;
-  }
+interface Container {
+  readonly at: Located;
+  readonly items: JsonNode[];
+  readonly members: Map<string, JsonMember>;
+  /** In an object, the key whose value comes next. */
+  key: Omit<JsonMember, "value"> | undefined;
 }
 
-function addMember(
-  object: Extract<Container, { readonly kind: "object" }>,
-  value: JsonNode,
-  report: (kind: JsonProblem["kind"], at: Position, explanation: ProblemText) => void,
-): void {
-  if (object.key === undefined) return;
-  const { key, keyAt } = object.key;
-  const earlier = object.members.get(key);
-  if (earlier !== undefined) {
-    const shown = JSON.stringify(key.length > 64 ? `${key.slice(0, 63)}…` : key);
-    const message = `Duplicate key ${shown}; the first is on line ${earlier.keyAt.line}.`;
-    report("duplicate-key", keyAt, [message, "Keep one of the two."]);
-    object.members.delete(key);
-    object.replaced.push(earlier);
-  }
-  object.members.set(key, { key, keyAt, value, isRepeated: earlier !== undefined });
-}
+/** Thrown to end the parsing, which cannot be stopped in another way. */
+const stopped = new Error("The file cannot be parsed.");
 
 /** The message for an error of jsonc-parser. */
 function explain(code: ParseErrorCode, text: string, offset: number): ProblemText {

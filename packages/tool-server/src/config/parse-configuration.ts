@@ -6,12 +6,11 @@ import { checkHeaders, checkUrl } from "./check-url-and-headers.js";
 import { checkTemplate } from "./check-variables.js";
 import { readConfigurationFile } from "./configuration-file.js";
 import { type DialectName, dialectOfEntry, dialectOfFile } from "./dialects.js";
-import { type PlacedDuplicate, placeDuplicates } from "./duplicate-keys.js";
 import { type Entry, type StdioEntry, templateFieldsOf } from "./entry.js";
-import { findServers, parseText } from "./find-servers.js";
+import { type FoundServers, findServers, parseText } from "./find-servers.js";
 import { collectFindings, type Finding, type Report, redactFinding, sortFindings } from "./finding.js";
 import type { InputDefinition } from "./inputs.js";
-import type { JsonProblem } from "./json-with-positions.js";
+import { type JsonProblem, maxProblems } from "./json-with-positions.js";
 import { parseEntry } from "./parse-entry.js";
 import type { RuleCode } from "./rules.js";
 import { parseTemplate } from "./template.js";
@@ -44,24 +43,17 @@ export function parseConfiguration(text: string, options: ParseConfigurationOpti
   const { file, secrets = createSecretRegistry() } = options;
   const { findings, report } = collectFindings();
   const { root, problems } = parseText(text, file);
-  const reportProblem = (problem: JsonProblem, { severity, position }: PlacedDuplicate): void =>
-    report(problemCodes[problem.kind], severity, position, problem.message, problem.fix);
-  const isDuplicate = ({ kind }: JsonProblem): boolean => kind === "duplicate-key" && root?.kind === "object";
-  for (const problem of problems) {
-    if (!isDuplicate(problem)) reportProblem(problem, { severity: "error", position: { ...problem, path: [] } });
-  }
   const entries: Entry[] = [];
   let dialect: DialectName = dialectOfFile(file) ?? "claude-code";
   let inputs: readonly InputDefinition[] = [];
+  let members: FoundServers["members"] = [];
   if (root !== undefined && root.kind !== "object") {
     const fix = 'Write {"mcpServers": {"name": {"type": "http", "url": "https://…"}}}.';
     report("file-shape", "error", { ...root, path: [] }, "The file is not a JSON object.", fix);
   } else if (root !== undefined) {
     const servers = findServers(root, file, report);
-    ({ dialect, inputs } = servers);
-    const place = placeDuplicates(root, servers, problems);
-    for (const problem of problems.filter(isDuplicate)) reportProblem(problem, place(problem));
-    for (const { member, path } of servers.members) {
+    ({ dialect, inputs, members } = servers);
+    for (const { member, path } of members) {
       const own = dialectOfFile(file) ?? dialectOfEntry(member.value, path[0]) ?? servers.entryDialect;
       const context = { dialect: own, inputs, report, file };
       const entry = parseEntry(member, path, context);
@@ -70,6 +62,7 @@ export function parseConfiguration(text: string, options: ParseConfigurationOpti
       entries.push(entry);
     }
   }
+  reportProblems(problems, { dialect, members }, report);
   const redacted = sortFindings(findings).map((finding) => redactFinding(finding, secrets));
   return { dialect, entries, inputs, findings: redacted };
 }
@@ -88,6 +81,33 @@ const problemCodes: Readonly<Record<JsonProblem["kind"], RuleCode>> = {
   "too-large": "json-syntax",
   "duplicate-key": "json-duplicate-key",
 };
+
+/**
+ * Reports the problems of the file's text. A repeated key makes unusable the entry that it is in, or that has the same name as another;
+ * nothing, if another program uses it; else the whole file, as other problems do, because it is unknown which servers are meant.
+ */
+function reportProblems(
+  problems: readonly JsonProblem[],
+  { dialect, members }: Pick<FoundServers, "dialect" | "members">,
+  report: Report,
+): void {
+  const containers = [...new Map(members.map(({ path }) => [path.join("\n"), path])).values()];
+  // An object with servers may be inside another one.
+  containers.sort((a, b) => b.length - a.length);
+  // Above the limit, a repeated key may not be among the problems. The servers in a registry file are not keys.
+  const isWhole = dialect === "server-json" || containers.length === 0 || problems.length >= maxProblems;
+  for (const { kind, line, column, message, fix, path } of problems) {
+    const container = containers.find((each) => path.length > each.length && each.every((key, at) => path[at] === key));
+    const server = container && path[container.length];
+    const isUsed = container !== undefined || containers.some((each) => each[0] === path[0]);
+    if (isWhole || path.length === 0 || path[0] === "inputs" || (isUsed && typeof server !== "string")) {
+      report(problemCodes[kind], "error", { line, column, path: [] }, message, fix);
+    } else {
+      const severity = isUsed ? "error" : "warning";
+      report(problemCodes[kind], severity, { line, column, path, server: server?.toString() }, message, fix);
+    }
+  }
+}
 
 /** Whether an entry runs `wirescope bridge`, by its name or by Node and its file. */
 function isBridge(entry: Entry): entry is StdioEntry {

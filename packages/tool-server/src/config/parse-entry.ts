@@ -30,10 +30,10 @@ import {
   timeOf,
   valuePosition,
 } from "./entry-values.js";
-import { type JsonPath, quoteName, type Report, type SourcePosition } from "./finding.js";
+import { quoteName, type Report, type SourcePosition } from "./finding.js";
 import { isReservedHeader } from "./headers.js";
 import { type InputDefinition, inputsKey } from "./inputs.js";
-import { type JsonMember, type JsonNode, jsonNodeToValue } from "./json-with-positions.js";
+import { type JsonMember, type JsonNode, type JsonPath, jsonNodeToValue } from "./json-with-positions.js";
 import type { EntryOAuth } from "./oauth-settings.js";
 import { parseOAuthSettings } from "./parse-oauth-settings.js";
 import { namedCommandsOf, splitClientSecret } from "./parse-secret-command.js";

@@ -2,7 +2,7 @@ import type { SecretCommand, TemplateField } from "./entry.js";
 import { at, describeKind, type EntryReader, valuePosition } from "./entry-values.js";
 import type { SourcePosition } from "./finding.js";
 import { isHeaderValue } from "./headers.js";
-import type { JsonNode, JsonObjectNode } from "./json-with-positions.js";
+import { type JsonNode, type JsonObjectNode, memberOf } from "./json-with-positions.js";
 import { parseTemplate } from "./template.js";
 
 /** More than any real command has. */
@@ -36,16 +36,16 @@ export function splitClientSecret(
   position: SourcePosition,
   prefix: "oauth." | "",
 ): { readonly settings: JsonNode; readonly commands: readonly SecretCommand[] } {
-  const secret = value.kind === "object" ? value.members.find(({ key }) => key === "clientSecret") : undefined;
-  if (value.kind !== "object" || secret?.value.kind !== "object") return { settings: value, commands: [] };
-  const here = { ...position, ...at(secret.value), path: [...position.path, secret.key] };
+  const secret = memberOf(value, "clientSecret");
+  if (value.kind !== "object" || secret?.kind !== "object") return { settings: value, commands: [] };
+  const here = { ...position, ...at(secret), path: [...position.path, "clientSecret"] };
   const field = `${prefix}clientSecret`;
   const of = { target: "clientSecret", name: "clientSecret", field } as const;
-  const members = value.members.filter((member) => member !== secret);
-  if (!members.some(({ key }) => key === "clientId")) {
+  const members = value.members.filter((member) => member.value !== secret);
+  if (memberOf(value, "clientId") === undefined) {
     reader.report("oauth-setting", "error", here, `${field} requires clientId.`, "Add clientId.");
   }
-  return { settings: { ...value, members }, commands: parseSecretCommand(reader, secret.value, here, of) };
+  return { settings: { ...value, members }, commands: parseSecretCommand(reader, secret, here, of) };
 }
 
 /** Parses `{"command": […], "prefix": "…", "timeout": …, "ttl": …}`; empty if a finding says why it is unusable. */
@@ -63,13 +63,12 @@ function parseSecretCommand(
     const names = target === "header" ? "command, prefix, timeout and ttl" : "command, prefix and timeout";
     report("field-unknown", "warning", here, `${field}.${key} has no effect.`, `Known fields: ${names}.`);
   }
-  const read = (key: string): JsonNode | undefined => node.members.find((member) => member.key === key)?.value;
   const positionOf = (value: JsonNode, ...path: (string | number)[]): SourcePosition => ({
     ...position,
     ...at(value),
     path: [...position.path, ...path],
   });
-  const command = read("command");
+  const command = memberOf(node, "command");
   if (command === undefined) {
     report("field-missing", "error", position, `${field} is an object without command.`, example);
     return [];
@@ -85,7 +84,7 @@ function parseSecretCommand(
     report("field-type", "error", positionOf(command, "command"), message, `${example} There is no shell.`);
     return [];
   }
-  const prefix = read("prefix");
+  const prefix = memberOf(node, "prefix");
   const text = prefix?.kind === "string" ? prefix.value : "";
   if (prefix !== undefined && !(prefix.kind === "string" && isPrefix(text))) {
     const message = `${field}.prefix must be a string of at most ${maxPrefixLength} characters on one line, without variables.`;
@@ -93,7 +92,7 @@ function parseSecretCommand(
     return [];
   }
   const timeOf = (key: string): number | undefined => {
-    const value = read(key);
+    const value = memberOf(node, key);
     if (value === undefined || !isKnown(key)) return undefined;
     if (value.kind === "number" && value.value > 0) return Math.min(Math.ceil(value.value), maxTimeMs);
     const message = `${field}.${key} must be a number, but is ${describeKind(value)}.`;

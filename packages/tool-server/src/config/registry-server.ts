@@ -7,6 +7,7 @@ import {
   type JsonObjectNode,
   jsonNodeAt,
   jsonNodeToValue,
+  memberOf,
 } from "./json-with-positions.js";
 
 /** The servers that a `server.json` of a registry describes, in our format. */
@@ -35,7 +36,7 @@ export function registryServers(root: JsonObjectNode, report: Report): RegistryS
   const about = { title: all.title, description: all.description };
   const inputs = new Map<string, InputDefinition>();
   const nodes = (name: string): readonly JsonNode[] => {
-    const found = root.members.find(({ key }) => key === name)?.value;
+    const found = memberOf(root, name);
     return found?.kind === "array" ? found.items.slice(0, maxServers) : [];
   };
   const found = [
@@ -49,19 +50,17 @@ export function registryServers(root: JsonObjectNode, report: Report): RegistryS
     let name = found.length === 1 ? base : `${base}-${kind}`;
     for (let count = 2; taken.has(name); count += 1) name = `${base}-${kind}-${count}`;
     taken.add(name);
-    const { line, column, start, end } = node;
-    const at = { line, column, start, end };
     const entry = make(fields, inputs);
     if (entry === undefined) {
       const message = `A package of the type ${JSON.stringify(kind.slice(0, 64))} cannot be started here.`;
       const fix = "Use another package or remote.";
-      report("file-shape", "warning", { line, column, path: [], server: name }, message, fix);
+      report("file-shape", "warning", { ...node, path: [], server: name }, message, fix);
       return [];
     }
     const described = Object.fromEntries(
       Object.entries({ ...about, ...entry }).filter(([, value]) => value !== undefined),
     );
-    return [{ key: name, keyAt: at, value: jsonNodeAt(described, at), isRepeated: false }];
+    return [{ key: name, keyAt: node, value: jsonNodeAt(described, node) }];
   });
   return { members, inputs: [...inputs.values()] };
 }

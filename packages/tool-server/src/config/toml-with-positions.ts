@@ -1,5 +1,12 @@
 import { parse, TomlError } from "smol-toml";
-import type { JsonNode, JsonObjectNode, ParsedJson, Position, SourceRange } from "./json-with-positions.js";
+import {
+  type JsonPath,
+  jsonNodeOf,
+  type Located,
+  type ParsedJson,
+  problemOfLength,
+  type SourceRange,
+} from "./json-with-positions.js";
 
 const maxLength = 1_048_576;
 const maxDepth = 64;
@@ -10,52 +17,29 @@ const maxDepth = 64;
  */
 export function parseTomlWithPositions(text: string): ParsedJson {
   const comments = commentsOf(text);
-  const failed = (kind: "syntax" | "too-large", at: Position, message: string, fix: string): ParsedJson => ({
-    root: undefined,
-    problems: [{ kind, ...at, message, fix }],
-    comments,
-  });
-  if (text.length > maxLength) {
-    const message = `The file has ${text.length} characters; the maximum is ${maxLength}.`;
-    return failed("too-large", { line: 1, column: 1 }, message, "Make it smaller.");
-  }
+  const tooLarge = problemOfLength(text, maxLength);
+  if (tooLarge !== undefined) return { root: undefined, problems: [tooLarge], comments };
   try {
     const value = parse(text.replace(/^\ufeff/, ""), { maxDepth });
-    return { root: nodeOf(value, [], positionsOf(text)), problems: [], comments };
+    const positions = positionsOf(text);
+    return { root: jsonNodeOf(value, (path) => positionAt(path, positions)), problems: [], comments };
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
+    const { line, column } = error;
     // The first line of the message only: the others quote the file, which may contain secrets.
     const [first = "it is not valid"] = error.message.replace(/^Invalid TOML document:\s*/, "").split("\n");
-    return failed("syntax", { line: error.line, column: error.column }, `Invalid TOML: ${first}.`, "Correct the line.");
+    const message = `Invalid TOML: ${first}.`;
+    const problem = { kind: "syntax", line, column, message, fix: "Correct the line.", path: [] } as const;
+    return { root: undefined, problems: [problem], comments };
   }
 }
 
-const start: Position & SourceRange = { line: 1, column: 1, start: 0, end: 0 };
+const start: Located = { line: 1, column: 1, start: 0, end: 0 };
 
-type Positions = ReadonlyMap<string, Position & SourceRange>;
-
-function nodeOf(value: unknown, path: readonly string[], positions: Positions): JsonNode {
-  const at = positionAt(path, positions);
-  if (Array.isArray(value)) {
-    return {
-      kind: "array",
-      items: value.map((item, index) => nodeOf(item, [...path, String(index)], positions)),
-      ...at,
-    };
-  }
-  if (typeof value === "string") return { kind: "string", value, ...at };
-  if (typeof value === "number" || typeof value === "bigint") return { kind: "number", value: Number(value), ...at };
-  if (typeof value === "boolean") return { kind: "boolean", value, ...at };
-  if (value instanceof Date) return { kind: "string", value: value.toISOString(), ...at };
-  const members = Object.entries(value ?? {}).map(([key, inner]) => {
-    const inside = [...path, key];
-    return { key, keyAt: positionAt(inside, positions), value: nodeOf(inner, inside, positions), isRepeated: false };
-  });
-  return { kind: "object", members, replaced: [], ...at } satisfies JsonObjectNode;
-}
+type Positions = ReadonlyMap<string, Located>;
 
 /** The position of a path, or of the innermost table around it that was found. */
-function positionAt(path: readonly string[], positions: Positions): Position & SourceRange {
+function positionAt(path: JsonPath, positions: Positions): Located {
   for (let length = path.length; length > 0; length -= 1) {
     const found = positions.get(JSON.stringify(path.slice(0, length)));
     if (found !== undefined) return found;
@@ -65,7 +49,7 @@ function positionAt(path: readonly string[], positions: Positions): Position & S
 
 /** The positions of tables and keys that are at the start of a line. */
 function positionsOf(text: string): Positions {
-  const positions = new Map<string, Position & SourceRange>();
+  const positions = new Map<string, Located>();
   let table: string[] = [];
   let offset = 0;
   text.split("\n").forEach((content, index) => {
