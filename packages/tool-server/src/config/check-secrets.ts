@@ -4,10 +4,16 @@ import type { Entry, TemplateField } from "./entry.js";
 import type { Report } from "./finding.js";
 import { parseAuthorization } from "./headers.js";
 import { oauthTexts } from "./oauth-settings.js";
-import { literalOf, notSecretVariable, variablesOf } from "./template.js";
+import { literalOf, notSecretVariable, renderParts, variablesOf } from "./template.js";
 import { parseUrlTemplate, variableMark } from "./url-template.js";
 
-/** Reports secrets that are written into an entry, recognized by their field or shape, and returns their values. */
+/** A shorter value, such as "test", would be redacted in every sentence. */
+const minLength = 8;
+
+/**
+ * Reports secrets that are written into an entry, recognized by their field or shape, and returns the values to redact: those of at least 8
+ * characters.
+ */
 export function checkSecrets(entry: Entry, report: Report): string[] {
   const secrets: string[] = [];
   // The syntax of opencode has no defaults.
@@ -22,7 +28,7 @@ export function checkSecrets(entry: Entry, report: Report): string[] {
     what: string,
     variable: string,
   ): void => {
-    secrets.push(...values);
+    secrets.push(...values.filter(({ length }) => length >= minLength));
     const fix = `Write ${referenceTo(variable, entry.dialect)} instead, set ${variable} in the environment, and replace the secret, because everyone with access to the file has it.${mark}`;
     report("literal-secret", isSure ? "error" : "warning", field, what, fix, { variable });
   };
@@ -87,11 +93,9 @@ export function checkSecrets(entry: Entry, report: Report): string[] {
 
 /** The string of a field with the defaults of its variables; variables without default, and literals marked as not secret, stay references. */
 function writtenText({ template }: TemplateField): string {
-  const pieces = template.parts.map((part) => {
-    if (part.kind === "text") return part.text;
-    return part.name === notSecretVariable || part.fallback === undefined ? `\${${part.name}}` : part.fallback;
-  });
-  return pieces.join("");
+  return renderParts(template, ({ name, fallback }) =>
+    name === notSecretVariable || fallback === undefined ? `\${${name}}` : fallback,
+  );
 }
 
 /** The literal credential in a credential field: the string without its scheme, or a default. */

@@ -1,7 +1,7 @@
 import { isAddress, isCredentialHeader, isPlaceholder, isSecretName } from "../secrets/recognize-secrets.js";
 import { commandArgument, type NamedField, type TemplateField } from "./entry.js";
 import type { Report } from "./finding.js";
-import { isHeaderValue, parseAuthorization } from "./headers.js";
+import { isHeaderValue, parseAuthorization, parseBasic } from "./headers.js";
 import {
   knownVariables,
   literalOf,
@@ -191,7 +191,7 @@ function checkAuthorization(field: TemplateField, name: string, value: string, r
     const message = `The value of ${name} starts with a scheme, but the field already has one.`;
     const fix = `Set ${name} to the part after the scheme.`;
     report("authorization-doubled", "error", { ...field, variable: name }, message, fix);
-  } else if (field.template.text === `Basic \${${name}}` && !isBasic(value)) {
+  } else if (field.template.text === `Basic \${${name}}` && parseBasic(value) === undefined) {
     const message = `The value of ${name} is not the base64 of user:password.`;
     const fix = `Set it with: export ${name}="$(printf '%s' 'user:password' | base64)".`;
     report("basic-credentials", "warning", { ...field, variable: name }, message, fix);
@@ -204,10 +204,6 @@ function hiddenIn(value: string): string | undefined {
   if (/^\s/.test(value)) return "starts with white space";
   if (/\s$/.test(value)) return "ends with white space";
   return invisible.test(value) ? "contains invisible characters" : undefined;
-}
-
-function isBasic(value: string): boolean {
-  return /^[A-Za-z0-9+/]+={0,2}$/.test(value) && Buffer.from(value, "base64").includes(":");
 }
 
 function nameOf(field: TemplateField | NamedField): string {

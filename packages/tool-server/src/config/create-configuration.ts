@@ -45,7 +45,7 @@ export function createConfiguration(
   const entries = Object.entries(servers).map(([name, server]) => createEntry(name, server));
   for (const entry of entries) {
     // Secrets are allowed here: code may obtain them from anywhere.
-    for (const secret of checkSecrets(entry, () => {})) if (secret.length >= 8) secrets.add(secret);
+    for (const secret of checkSecrets(entry, () => {})) secrets.add(secret);
     if (entry.type === "stdio") continue;
     checkUrl(entry, report);
     checkHeaders(entry.headers, entry.dialect, report);

@@ -60,7 +60,7 @@ export interface ToolSelection {
   readonly exclude: readonly string[];
 }
 
-interface CommonEntry extends SourcePosition {
+export interface CommonEntry extends SourcePosition {
   readonly name: string;
   /** The format of the entry. */
   readonly dialect: DialectName;

@@ -100,9 +100,9 @@ export function findServers(root: JsonObjectNode, file: string | undefined, repo
     const inner = found.filter((other) => other.path.length > path.length && other.path[0] === path[0]);
     return value.members.flatMap((member) => {
       if (inner.some((other) => other.value === member.value)) return [];
+      const here = { ...member.keyAt, path: [...path, member.key] };
       if (path[0] === "mcp" && isSwitch(member)) {
         const message = `${quoteName(member.key)} only says whether a server of another file is enabled.`;
-        const here = { line: member.keyAt.line, column: member.keyAt.column, path: [...path, member.key] };
         report("file-shape", "note", here, message, "Keep it for the program that uses it.");
         return [];
       }
@@ -110,7 +110,6 @@ export function findServers(root: JsonObjectNode, file: string | undefined, repo
       seen.add(member.key);
       if (isNew) return [{ member, path }];
       const message = `${quoteName(member.key)} is in several objects of the file; this one is not used.`;
-      const here = { line: member.keyAt.line, column: member.keyAt.column, path: [...path, member.key] };
       report("file-shape", "warning", here, message, "Remove it, or give it another name.");
       return [];
     });
@@ -140,15 +139,10 @@ function reportOthers(root: JsonObjectNode, known: ReadonlySet<string>, report: 
 
 /** The dialect of a file whose entries are at the top level. */
 function dialectOfTop(members: readonly JsonMember[]): DialectName {
-  const isDraft = members.some(
-    ({ value }) =>
-      value.kind === "object" &&
-      value.members.some(
-        (field) =>
-          field.key === "title" ||
-          (field.key === "type" && field.value.kind === "string" && field.value.value === "streamable-http"),
-      ),
-  );
+  const isDraft = members.some(({ value }) => {
+    const type = memberOf(value, "type");
+    return memberOf(value, "title") !== undefined || (type?.kind === "string" && type.value === "streamable-http");
+  });
   return isDraft
     ? "mcp-json"
     : (members.map(({ value }) => dialectOfEntry(value, undefined)).find(Boolean) ?? "claude-code");

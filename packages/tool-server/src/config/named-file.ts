@@ -1,5 +1,5 @@
 import { isAbsolute, relative, sep } from "node:path";
-import { pluginRootVariable, type Template } from "./template.js";
+import { pluginRootVariable, renderParts, type Template } from "./template.js";
 
 /** A file that an entry may reference. */
 export interface NamedFile {
@@ -32,12 +32,8 @@ export function pathWithin(root: string, path: string): string | undefined {
 }
 
 /** The string of a template with replacements for HOST_PLUGIN_ROOT and for each user's variable. */
-export function markedText({ parts }: Template, root: string, user: (fallback: string | undefined) => string): string {
-  const pieces = parts.map((part) => {
-    if (part.kind === "text") return part.text;
-    return part.name === pluginRootVariable ? root : user(part.fallback);
-  });
-  return pieces.join("");
+export function markedText(template: Template, root: string, user: (fallback: string | undefined) => string): string {
+  return renderParts(template, ({ name, fallback }) => (name === pluginRootVariable ? root : user(fallback)));
 }
 
 /** The string of a template with the defaults of its variables, and `userMark` for those that have none. */

@@ -124,10 +124,7 @@ function checkFields(entry: Entry, dialect: DialectName, secrets: SecretRegistry
   // The files of other programs belong to one user, and some formats have no variables.
   const reportSecret: Report = (code, severity, ...rest) =>
     report(code, (isForeign || dialect !== "claude-code") && severity === "error" ? "warning" : severity, ...rest);
-  for (const secret of checkSecrets(entry, reportSecret)) {
-    // A short literal, such as "test", would be redacted in every sentence.
-    if (secret.length >= 8) secrets.add(secret);
-  }
+  for (const secret of checkSecrets(entry, reportSecret)) secrets.add(secret);
   if (entry.type === "stdio") return;
   checkUrl(entry, report);
   // The output is not known: only the name and the prefix are checked.

@@ -3,6 +3,7 @@ import { suggest } from "../suggest.js";
 import { foreignFields, translateEntry } from "./dialect-fields.js";
 import { type DialectName, dialectOf } from "./dialects.js";
 import {
+  type CommonEntry,
   type Entry,
   entryTypes,
   type FieldSpec,
@@ -68,15 +69,8 @@ export function parseEntry(member: JsonMember, parent: JsonPath, context: ParseE
   const type = typeOf(reader);
   if (type === undefined) return undefined;
   checkPlacement(reader, type);
-  const common = { dialect, written: writtenForm(value, context.inputs), ...settingsOf(reader) };
-  if (type === "stdio") {
-    const parsed = parseStdio(reader, name);
-    return parsed && { ...common, ...parsed };
-  }
-  const parsed = parseNetwork(reader, type, name, dialect);
-  const hasType = firstOf(reader, "type") !== undefined;
-  const fallsBackToSse = type === "http" && (!hasType || dialectOf(dialect).httpFallsBack);
-  return parsed && { ...common, ...parsed, fallsBackToSse };
+  const common = { ...entry, name, dialect, written: writtenForm(value, context.inputs), ...settingsOf(reader) };
+  return type === "stdio" ? parseStdio(reader, common) : parseNetwork(reader, type, common);
 }
 
 /** The entry as written, with the definitions of the inputs that it uses: an approval covers them too. */
@@ -175,10 +169,10 @@ function checkPlacement(reader: EntryReader, type: Entry["type"]): void {
   }
 }
 
-type Settings = Pick<Entry, "description" | "isDisabled" | "tools" | "callTimeoutMs" | "connectTimeoutMs">;
+type CommonFields = Omit<CommonEntry, "secretCommands">;
 
 /** The settings that every kind of server has. */
-function settingsOf(reader: EntryReader): Settings {
+function settingsOf(reader: EntryReader): Omit<CommonFields, keyof SourcePosition | "name" | "dialect" | "written"> {
   const [title, description] = [plainTextOf(reader, "title"), plainTextOf(reader, "description")];
   const texts = [title, description].filter((text) => text !== undefined && text.trim() !== "");
   return {
@@ -190,15 +184,9 @@ function settingsOf(reader: EntryReader): Settings {
   };
 }
 
-type ParsedNetwork = Omit<NetworkEntry, keyof Settings | "written" | "dialect" | "fallsBackToSse">;
-
-function parseNetwork(
-  reader: EntryReader,
-  type: NetworkType,
-  name: string,
-  dialect: DialectName,
-): ParsedNetwork | undefined {
+function parseNetwork(reader: EntryReader, type: NetworkType, common: CommonFields): NetworkEntry | undefined {
   const { entry, report } = reader;
+  const { dialect } = common;
   const url = textOf(reader, "url");
   const isOurs = (header: SourcePosition & { readonly name: string }): boolean => {
     // Other programs accept them, and many examples have a Content-Type.
@@ -229,10 +217,10 @@ function parseNetwork(
       report("field-missing", "error", entry, "The entry has no url.", 'Add "url": "https://…".');
     return undefined;
   }
+  const hasType = firstOf(reader, "type") !== undefined;
   return {
-    ...entry,
+    ...common,
     type,
-    name,
     url,
     headers,
     headersHelper,
@@ -242,12 +230,11 @@ function parseNetwork(
     secretCommands,
     oauth,
     tenants: tenantsOf(url, headers),
+    fallsBackToSse: type === "http" && (!hasType || dialectOf(dialect).httpFallsBack),
   };
 }
 
-type ParsedStdio = Omit<StdioEntry, keyof Settings | "written" | "dialect">;
-
-function parseStdio(reader: EntryReader, name: string): ParsedStdio | undefined {
+function parseStdio(reader: EntryReader, common: CommonFields): StdioEntry | undefined {
   const { entry, report } = reader;
   const command = textOf(reader, "command");
   const args = textsOf(reader, "args");
@@ -267,9 +254,8 @@ function parseStdio(reader: EntryReader, name: string): ParsedStdio | undefined 
   }
   const processVariables = new Set([...env, ...secretCommands].map((variable) => variable.name));
   return {
-    ...entry,
+    ...common,
     type: "stdio",
-    name,
     command,
     args: args.map((field) => ({ ...field, processVariables })),
     env,

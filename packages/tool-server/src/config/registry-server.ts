@@ -75,32 +75,19 @@ function packageEntry(fields: Fields, inputs: Map<string, InputDefinition>): Fie
   if (command === undefined || defaultValue === undefined || identifier === undefined) return undefined;
   const version = textOf(fields.version);
   const isKnown = command === defaultValue;
-  const variables = listOf(fields.environmentVariables);
-  const names = variables.flatMap(({ name }) => textOf(name) ?? []);
+  const names = listOf(fields.environmentVariables).flatMap(({ name }) => textOf(name) ?? []);
   const passed = command === "docker" ? names.flatMap((name) => ["-e", name]) : [];
   const reference = isKnown && version !== undefined ? `${identifier}${mark}${version}` : identifier;
-  return {
-    command,
-    args: [
-      ...(isKnown ? (leading ?? []) : []),
-      ...passed,
-      ...argumentsOf(fields.runtimeArguments, inputs),
-      reference,
-      ...argumentsOf(fields.packageArguments, inputs),
-    ],
-    env: Object.fromEntries(
-      variables.flatMap((variable): [string, string][] => {
-        const name = textOf(variable.name);
-        const value = name === undefined ? undefined : environmentValue(name, variable, inputs);
-        return name === undefined || value === undefined ? [] : [[name, value]];
-      }),
-    ),
-    // Optional ones are passed on if they are set.
-    env_vars: variables.flatMap((variable) => {
-      const name = textOf(variable.name);
-      return name === undefined || environmentValue(name, variable, inputs) !== undefined ? [] : [name];
-    }),
-  };
+  const args = [
+    ...(isKnown ? (leading ?? []) : []),
+    ...passed,
+    ...argumentsOf(fields.runtimeArguments, inputs),
+    reference,
+    ...argumentsOf(fields.packageArguments, inputs),
+  ];
+  const env = namedValues(fields.environmentVariables, environmentValue, inputs);
+  // Optional ones are passed on if they are set.
+  return { command, args, env, env_vars: names.filter((name) => !Object.hasOwn(env, name)) };
 }
 
 function environmentValue(name: string, variable: Fields, inputs: Map<string, InputDefinition>): string | undefined {
@@ -114,16 +101,22 @@ function environmentValue(name: string, variable: Fields, inputs: Map<string, In
 function remoteEntry(fields: Fields, inputs: Map<string, InputDefinition>): Fields | undefined {
   const url = textOf(fields.url);
   if (url === undefined) return undefined;
-  const headers = listOf(fields.headers).flatMap((header): [string, string][] => {
-    const name = textOf(header.name);
-    const value = name === undefined ? undefined : givenValue(name, header, inputs);
-    return name === undefined || value === undefined ? [] : [[name, value]];
-  });
+  const headers = namedValues(fields.headers, givenValue, inputs);
   return {
     type: textOf(fields.type) ?? textOf(fields.transportType),
     url: withInputs(url, fields.variables, inputs),
-    headers: Object.fromEntries(headers),
+    headers,
   };
+}
+
+/** The values of variables or headers, by name. */
+function namedValues(list: unknown, read: typeof givenValue, inputs: Map<string, InputDefinition>): Fields {
+  const pairs = listOf(list).flatMap((fields) => {
+    const name = textOf(fields.name);
+    const value = name === undefined ? undefined : read(name, fields, inputs);
+    return name === undefined || value === undefined ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(pairs);
 }
 
 function argumentsOf(list: unknown, inputs: Map<string, InputDefinition>): string[] {

@@ -1,5 +1,5 @@
 import { parseUrl } from "../url.js";
-import type { Template } from "./template.js";
+import { renderParts, type Template } from "./template.js";
 
 /**
  * The part of a url that contains a variable. `origin` is the start of the url: the variable contains scheme and host, and may contain port
@@ -30,7 +30,7 @@ export const variableMark = "\ue000";
 
 /** Splits a url; undefined if no values could make it an absolute URL. */
 export function parseUrlTemplate(template: Template): UrlTemplate | undefined {
-  const skeleton = template.parts.map((part) => (part.kind === "text" ? part.text : variableMark)).join("");
+  const skeleton = renderParts(template, () => variableMark);
   // URL parsers treat a backslash as a slash and drop tabs and line breaks; neither is ever intended.
   if (/[\s\\\p{Cc}]/u.test(skeleton)) return undefined;
   const beginsWithOrigin = skeleton.startsWith(variableMark) && !/^[^:/?#]*:\/\//.test(skeleton);

@@ -1,7 +1,7 @@
 import { isCredentialHeader } from "../secrets/recognize-secrets.js";
 import { isSecretPosition } from "./check-variables.js";
 import { type Entry, templateFieldsOf } from "./entry.js";
-import { knownVariables, notSecretVariable, pluginRootVariable } from "./template.js";
+import { knownVariables, notSecretVariable, pluginRootVariable, variablesOf } from "./template.js";
 
 /** A use of a variable in a field. */
 export interface VariableUse {
@@ -17,19 +17,15 @@ export interface VariableUse {
 /** The variables that an entry uses, by field, without HOST_PLUGIN_ROOT and NOT_SECRET, which users do not set. */
 export function variableUses(entry: Entry): VariableUse[] {
   return templateFieldsOf(entry).flatMap((field) =>
-    field.template.parts.flatMap((part) => {
-      if (part.kind === "text" || part.name === pluginRootVariable || part.name === notSecretVariable) return [];
-      if (knownVariables.has(part.name)) return [];
-      return [
-        {
-          variable: part.name,
-          server: entry.name,
-          field: field.field,
-          isSecret: isSecretPosition(field, part.name),
-          hasDefault: part.fallback !== undefined || ("isOptional" in field && field.isOptional === true),
-        },
-      ];
-    }),
+    variablesOf(field.template)
+      .filter(({ name }) => name !== pluginRootVariable && name !== notSecretVariable && !knownVariables.has(name))
+      .map(({ name, fallback }) => ({
+        variable: name,
+        server: entry.name,
+        field: field.field,
+        isSecret: isSecretPosition(field, name),
+        hasDefault: fallback !== undefined || ("isOptional" in field && field.isOptional === true),
+      })),
   );
 }
 
