@@ -43,26 +43,25 @@ export function parseConfiguration(text: string, options: ParseConfigurationOpti
   const { file, secrets = createSecretRegistry() } = options;
   const { findings, report } = collectFindings();
   const { root, problems } = parseText(text, file);
-  const entries: Entry[] = [];
-  let dialect: DialectName = dialectOfFile(file) ?? "claude-code";
-  let inputs: readonly InputDefinition[] = [];
-  let members: FoundServers["members"] = [];
+  const fileDialect = dialectOfFile(file);
+  const servers: FoundServers =
+    root?.kind === "object"
+      ? findServers(root, file, report)
+      : { dialect: fileDialect ?? "claude-code", entryDialect: "claude-code", members: [], inputs: [] };
+  reportProblems(problems, servers, report);
   if (root !== undefined && root.kind !== "object") {
     const fix = 'Write {"mcpServers": {"name": {"type": "http", "url": "https://…"}}}.';
     report("file-shape", "error", { ...root, path: [] }, "The file is not a JSON object.", fix);
-  } else if (root !== undefined) {
-    const servers = findServers(root, file, report);
-    ({ dialect, inputs, members } = servers);
-    for (const { member, path } of members) {
-      const own = dialectOfFile(file) ?? dialectOfEntry(member.value, path[0]) ?? servers.entryDialect;
-      const context = { dialect: own, inputs, report, file };
-      const entry = parseEntry(member, path, context);
-      if (entry === undefined) continue;
-      checkFields(entry, dialect, secrets, report);
-      entries.push(entry);
-    }
   }
-  reportProblems(problems, { dialect, members }, report);
+  const { dialect, inputs } = servers;
+  const entries: Entry[] = [];
+  for (const { member, path } of servers.members) {
+    const own = fileDialect ?? dialectOfEntry(member.value, path[0]) ?? servers.entryDialect;
+    const entry = parseEntry(member, path, { dialect: own, inputs, report, file });
+    if (entry === undefined) continue;
+    checkFields(entry, dialect, secrets, report);
+    entries.push(entry);
+  }
   const redacted = sortFindings(findings).map((finding) => redactFinding(finding, secrets));
   return { dialect, entries, inputs, findings: redacted };
 }
