@@ -60,7 +60,7 @@ export interface OAuthContext {
   readonly log: OAuthLog;
 }
 
-/** The limits of an OAuth session: sizes in bytes, times in milliseconds. */
+/** The limits of an OAuth login: sizes in bytes, times in milliseconds. */
 export interface OAuthLimits {
   /** The time limit of one request with its body, in milliseconds. Default 10,000. */
   readonly requestMs: number;

@@ -13,6 +13,7 @@ import {
   type OwnSecretCommand,
 } from "../../connection/servers/entry-oauth.js";
 import type { ConnectionInfo } from "../../connection-info.js";
+import { describeProblem } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
 import { failureEvidence, type HelperEvidence, isEvidence, type OAuthEvidence } from "../evidence.js";
 import { type Walk, within } from "./walk.js";
@@ -142,6 +143,8 @@ async function openSignIn(
         before,
         lastFailure: last && {
           ...failureEvidence(last.error, redact),
+          // The advice is the fix.
+          message: redact(describeProblem(last.error)),
           operation: last.operation,
           ageMs: clock.now() - last.at,
         },

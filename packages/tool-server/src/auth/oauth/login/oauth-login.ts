@@ -64,7 +64,7 @@ export interface OAuthLogin {
   obtainToken(ask: Ask, options?: SignInOptions, signal?: AbortSignal): Promise<void>;
   /**
    * Uses the tokens that were obtained under another name for the same url, tenant and profile, and removes them there. Returns undefined, and
-   * changes nothing, if there are none, or if they are not for the client, the scopes or the issuer of this session.
+   * changes nothing, if there are none, or if they are not for the client, the scopes or the issuer of this login.
    */
   adoptSignIn(from: string): Promise<HeldToken | undefined>;
   /** Revokes the tokens if the server supports it, deletes them here, and sends an old one to check that it is refused. */
@@ -74,8 +74,8 @@ export interface OAuthLogin {
   /** The same from memory, without reading the vault. */
   describe(): OAuthDescription;
   /**
-   * Calls `listener` after a sign-in of this session, and watches the vault: calls it when another process has signed in, renewed the
-   * token or signed out; the session then uses the new tokens. Other changes of this process at the same time may be reported too.
+   * Calls `listener` after a sign-in of this login, and watches the vault: calls it when another process has signed in, renewed the
+   * token or signed out; the login then uses the new tokens. Other changes of this process at the same time may be reported too.
    * Returns a function that stops watching.
    */
   watch(listener: (change: TokenChange) => void): () => void;
@@ -92,7 +92,7 @@ export interface TokenLookup {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A change of a session's tokens. */
+/** A change of the tokens of a login. */
 export type TokenChange = "signed-in" | "renewed" | "signed-out";
 
 /** How long the metadata of an issuer is cached. */
@@ -133,7 +133,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
     return server;
   };
 
-  /** Whether tokens were obtained in the way of this session: those of a user, or of another client, are not used for it. */
+  /** Whether tokens were obtained in the way of this login: those of a user, or of another client, are not used for it. */
   const accepts = (record: TokenRecord): boolean => {
     if (grant === undefined || record.grant === undefined) return grant === undefined && record.grant === undefined;
     return record.grant === grantName(grant) && record.clientId === (options.client?.clientId ?? record.clientId);
@@ -195,7 +195,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): OAuthLogin {
   const adoptStored = async (): Promise<TokenChange | undefined> => {
     const before = active?.tokens.state.held?.revision;
     const issuer = await readIssuer();
-    // A sign-in of this session may be about to change the issuer, and adopts its own tokens.
+    // A sign-in of this login may be about to change the issuer, and adopts its own tokens.
     if (run.isRunning || isClosed) return undefined;
     isPinRead = true;
     const found = issuer === undefined ? undefined : tokensOf(issuer);
@@ -328,32 +328,34 @@ async function withClaim(
   const { vault, log, limits } = context;
   const key = vaultKeyOf(context, "", "sign-in");
   let isClaimed = false;
-  const claim = async (waitMs: number, until: AbortSignal): Promise<HeldToken | undefined> => {
+  const claim = (waitMs: number, until: AbortSignal): Promise<HeldToken> => {
     const claimed = (): Promise<HeldToken> => {
       isClaimed = true;
       return task();
     };
-    try {
-      return await vault.withLock(key, claimed, { signal: until, waitMs });
-    } catch (error) {
-      if (isClaimed || signal.aborted || !(until.aborted || ToolServerError.is(error, "VAULT_LOCKED"))) throw error;
-      return undefined;
-    }
+    return vault.withLock(key, claimed, { signal: until, waitMs });
   };
-  const wait = (until: AbortSignal): Promise<HeldToken | undefined> => {
+  const waitForClaim = (until: AbortSignal): Promise<HeldToken> => {
     log.note("waiting", "Another process is signing in to this server; waiting for it.");
     return claim(limits.signInMs, until);
   };
-  const held =
-    (await claim(quietWaitMs, signal)) ?? (asked.aborted ? undefined : await wait(AbortSignal.any([signal, asked])));
-  if (held !== undefined) return held;
+  try {
+    return await claim(quietWaitMs, signal);
+  } catch (error) {
+    if (isClaimed || !ToolServerError.is(error, "VAULT_LOCKED")) throw error;
+  }
+  if (!asked.aborted) {
+    try {
+      return await waitForClaim(AbortSignal.any([signal, asked]));
+    } catch (error) {
+      if (isClaimed || signal.aborted || !asked.aborted) throw error;
+    }
+  }
   try {
     return await task();
   } catch (error) {
-    // The other process listens on the port that the client is registered with.
     if (!isPortInUse(error)) throw error;
-    const waited = await wait(signal);
-    if (waited === undefined) throw error;
-    return waited;
   }
+  // The other process listens on the port that the client is registered with.
+  return waitForClaim(signal);
 }
